@@ -1,0 +1,10 @@
+# muster_test(name SOURCES a.cpp LABEL unit TIMEOUT 30 LINK muster::queues)
+# One GoogleTest program is one CTest test. LABEL is the folder's name; sanitizers pick by it.
+function(muster_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE muster_build_flags ${arg_LINK} GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  add_test(NAME ${arg_LABEL}.${name} COMMAND ${name} ${arg_ARGS})
+  set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
