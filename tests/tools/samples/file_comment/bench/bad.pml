@@ -1,0 +1,1 @@
+/* a model of something; want(file-comment) */

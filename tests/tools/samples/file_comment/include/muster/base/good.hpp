@@ -1,0 +1,2 @@
+// good.hpp: says what it is.
+#pragma once

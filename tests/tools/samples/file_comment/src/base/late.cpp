@@ -1,0 +1,2 @@
+#include <vector>  // want(file-comment)
+// late.cpp: comes too late.

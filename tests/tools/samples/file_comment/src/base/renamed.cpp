@@ -1,0 +1,1 @@
+// old_name.cpp: was renamed. want(file-comment)

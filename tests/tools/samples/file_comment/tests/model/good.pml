@@ -1,0 +1,1 @@
+/* good.pml: a model may open with a block. */

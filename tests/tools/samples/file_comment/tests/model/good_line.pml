@@ -1,0 +1,1 @@
+// good_line.pml: or with a line.

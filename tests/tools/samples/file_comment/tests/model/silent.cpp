@@ -1,0 +1,1 @@
+// silent.cpp says nothing; want(file-comment)

@@ -1,0 +1,1 @@
+// common_clock.cpp: only folders are meant.

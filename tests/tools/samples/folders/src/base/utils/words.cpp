@@ -1,0 +1,1 @@
+// words.cpp: the folder is reported once.

@@ -1,0 +1,1 @@
+"""clock.py: outside the library the rule holds too. want(folders)"""

@@ -1,0 +1,2 @@
+// slot.hpp: what "slot.hpp" means to its neighbours.
+#pragma once

@@ -1,0 +1,1 @@
+// stray.cpp: belongs to nobody. want(layers)

@@ -1,0 +1,1 @@
+// widget.cpp: stands in a folder that is no layer. want(layers)

@@ -1,0 +1,5 @@
+// fake_clock.hpp: tests may include anything.
+#pragma once
+
+#include <muster/cli/commands.hpp>
+#include "tests/support/other.hpp"

@@ -1,0 +1,1 @@
+// BadName.cpp: is not in snake_case. want(names)

@@ -1,0 +1,4 @@
+// log.hpp: may name the real thing.
+#pragma once
+#include <atomic>
+std::atomic<int> value;

@@ -1,0 +1,4 @@
+// fence.hpp: may name the real thing.
+#pragma once
+#include <atomic>
+std::atomic<int> value;

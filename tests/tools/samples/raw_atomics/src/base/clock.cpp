@@ -1,0 +1,2 @@
+// clock.cpp: base as a whole is not exempt.
+std::atomic<int> value;  // want(raw-atomics)

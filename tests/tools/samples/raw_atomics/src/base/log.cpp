@@ -1,0 +1,3 @@
+// log.cpp: may name the real thing.
+#include <atomic>
+std::atomic<int> value;

@@ -1,0 +1,2 @@
+// peers.cpp: outside the library everything goes.
+volatile std::atomic<int> value;

@@ -1,0 +1,4 @@
+// atomic.hpp: the seam is exempt.
+#pragma once
+
+inline constexpr std::memory_order acquire = std::memory_order_acquire;

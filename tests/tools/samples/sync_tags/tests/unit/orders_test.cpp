@@ -1,0 +1,2 @@
+// orders_test.cpp: tests need no tags.
+void test() { flag.store(1, release); }

@@ -1,0 +1,2 @@
+test.skip("shows the queue", () => {});  // want(words)
+test("skips the queue", () => {});
