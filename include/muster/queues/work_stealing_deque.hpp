@@ -90,10 +90,10 @@ class WorkStealingDeque {
 
   static std::size_t checked(std::size_t capacity);
   void push(T item);
-  std::optional<T> pop() noexcept;
+  bool pop(T& item) noexcept;
   Steal<T> steal() noexcept;
   StealBatch steal_half(std::span<T> out) noexcept;
-  std::optional<T> take_last(Index last) noexcept;
+  bool win_last(Index last) noexcept;
   void make_room(Index bottom);
   void adopt_newest_buffer() noexcept;
 
@@ -118,7 +118,10 @@ class WorkStealingDeque<T>::Owner {
   void push(T item) { deque_->push(item); }
 
   // The item pushed last.
-  [[nodiscard]] std::optional<T> pop() noexcept { return deque_->pop(); }
+  [[nodiscard]] std::optional<T> pop() noexcept {
+    T item;
+    return deque_->pop(item) ? std::optional<T>(item) : std::nullopt;
+  }
 
  private:
   friend class WorkStealingDeque;
@@ -166,7 +169,7 @@ std::size_t WorkStealingDeque<T>::checked(std::size_t capacity) {
 }
 
 template <class T>
-void WorkStealingDeque<T>::push(T item) {
+[[gnu::always_inline]] inline void WorkStealingDeque<T>::push(T item) {
   const Index bottom = own_bottom_;
   if (bottom - top_seen_ > mask_) [[unlikely]]
     make_room(bottom);
@@ -178,12 +181,13 @@ void WorkStealingDeque<T>::push(T item) {
 }
 
 template <class T>
-std::optional<T> WorkStealingDeque<T>::pop() noexcept {
+[[gnu::always_inline]] inline bool WorkStealingDeque<T>::pop(T& item) noexcept {
   const Index last = own_bottom_ - 1;
   // relaxed: top only grows; too small a value leads to the careful look below.
   const Index top = top_.load(relaxed);
-  if (top > last) return std::nullopt;
-  if (top == last) return take_last(last);
+  if (top > last) return false;
+  item = cells_[last & mask_].load(relaxed);  // relaxed: this thread wrote it
+  if (top == last) return win_last(last);
   // sync(item-pushed): thieves may learn of older items by this store.
   bottom_.store(last, release);
   // sync(last-item): or the owner could miss a thief's advance of top while that thief misses this
@@ -191,21 +195,19 @@ std::optional<T> WorkStealingDeque<T>::pop() noexcept {
   full_fence();
   // relaxed: the fence decides what must be seen.
   if (top_.load(relaxed) >= last) [[unlikely]]
-    return take_last(last);
+    return win_last(last);
   own_bottom_ = last;
-  return cells_[last & mask_].load(relaxed);  // relaxed: this thread wrote it
+  return true;
 }
 
-// The only item left, if any, goes to whoever advances top: the owner takes it as a thief would.
+// The only item left goes to whoever advances top: the owner takes it as a thief would. Afterwards
+// thieves see bottom at top or one below, empty either way, until the next push sets it.
 template <class T>
-[[gnu::noinline]] std::optional<T> WorkStealingDeque<T>::take_last(Index last) noexcept {
-  const T item = cells_[last & mask_].load(relaxed);  // relaxed: this thread wrote it
+bool WorkStealingDeque<T>::win_last(Index last) noexcept {
   Index top = last;
   // relaxed: the exchange alone decides who takes the item, and this thread wrote it. Whoever sees
   // the new top also sees how far bottom has retreated: a full fence stands behind each retreat.
-  const bool won = top_.compare_exchange_strong(top, last + 1, relaxed, relaxed);
-  // Thieves see bottom at top or one below, which is empty either way, until the next push sets it.
-  return won ? std::optional<T>(item) : std::nullopt;
+  return top_.compare_exchange_strong(top, last + 1, relaxed, relaxed);
 }
 
 template <class T>

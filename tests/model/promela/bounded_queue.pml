@@ -21,19 +21,18 @@
  * (falsely_full, falsely_empty); at the end what is left is what was not popped (lost). With -l: no
  * endless run in which no operation ends (lock-free, as "full" and "empty" are ends too).
  *
- * Witnesses, which the correct model must reach: TWO_WRAPS and all popped; PARTIAL_BATCH, two
- * wanted and one got; OVERTAKEN, a pop ends while one with an earlier ticket is under way.
- *
  * check: singles                -DBATCH=1                    expect holds
  * check: batches                -DBATCH=2                    expect holds
  * check: mixed                  -DBATCH=MIXED -DFIRST=2      expect holds
  * check: lock_free              -DBATCH=MIXED -DOPS=1 -DFIRST=2 expect holds -l
- * check: six_singles       long -DBATCH=1 -DSECOND=3         expect holds -DCOLLAPSE -w26
- * check: six_batched       long -DBATCH=2 -DSECOND=3         expect holds -DCOLLAPSE -w26
- * check: five_mixed        long -DBATCH=MIXED                expect holds -DCOLLAPSE -w26
- * check: capacity_four     long -DBATCH=2 -DCAPACITY=4       expect holds -DCOLLAPSE -w26
- * check: lock_free_mixed   long -DBATCH=MIXED -DOPS=2 -DFIRST=2 expect holds -DCOLLAPSE -w26 -l
+ * check: six_singles       long -DBATCH=1 -DSECOND=3         expect holds
+ * check: six_batched       long -DBATCH=2 -DSECOND=3         expect holds
+ * check: five_mixed        long -DBATCH=MIXED                expect holds
+ * check: capacity_four     long -DBATCH=2 -DCAPACITY=4       expect holds
+ * check: lock_free_mixed   long -DBATCH=MIXED -DOPS=2 -DFIRST=2 expect holds -l
  *
+ * Witnesses, which the correct model must reach: two wraps and all popped; a batch of two that
+ * gets one; a pop that ends while one with an earlier ticket is under way.
  * check: two_wraps              -DTWO_WRAPS                  expect reaches:two_wraps
  * check: partial_batch          -DPARTIAL_BATCH -DBATCH=2    expect reaches:partial_batch
  * check: overtaken              -DOVERTAKEN                  expect reaches:overtaken

@@ -29,18 +29,17 @@
  * nobody else will take, and stopping ends every worker; at the end every item was taken once
  * (lost) and no bit is set (bit_left). With -l: no endless run at all.
  *
- * Witnesses, which the correct model must reach: PASSED_ON, a wake is passed on and finds a sleeper;
- * OUT_OF_DATE, a wake meant for one sleep ends the next one; ALL_ASLEEP while work waits.
- *
  * check: correct                -DSPURIOUS=1                 expect holds
- * check: three_items            -DFIRST=2                    expect holds
  * check: early_stop             -DEARLY_STOP                 expect holds
  * check: no_endless_run         -DSPURIOUS=0                 expect holds -l
- * check: two_spurious      long -DFIRST=2 -DSPURIOUS=2       expect holds -DCOLLAPSE -w26
- * check: four_items        long -DFIRST=2 -DSECOND=2 -DSPURIOUS=1 expect holds -DCOLLAPSE -w26
- * check: three_workers     long -DWORKERS=3                  expect holds -DCOLLAPSE -w26
- * check: early_stop_three  long -DEARLY_STOP -DFIRST=2 -DSPURIOUS=1 expect holds -DCOLLAPSE -w26
+ * check: three_items       long -DFIRST=2                    expect holds
+ * check: two_spurious      long -DFIRST=2 -DSPURIOUS=2       expect holds
+ * check: four_items        long -DFIRST=2 -DSECOND=2 -DSPURIOUS=1 expect holds
+ * check: three_workers     long -DWORKERS=3                  expect holds
+ * check: early_stop_three  long -DEARLY_STOP -DFIRST=2 -DSPURIOUS=1 expect holds
  *
+ * Witnesses, which the correct model must reach: a wake is passed on while another worker sleeps;
+ * a wake meant for one sleep ends the next one; all sleep while work waits (its wake to come).
  * check: passed_on              -DPASSED_ON                  expect reaches:passed_on
  * check: out_of_date            -DOUT_OF_DATE -DFIRST=2      expect reaches:out_of_date
  * check: all_asleep             -DALL_ASLEEP                 expect reaches:all_asleep
@@ -50,9 +49,9 @@
  * check: no_second_look         -DNO_SECOND_LOOK             expect fails:invalid_end_state
  * check: no_fence_after_bit     -DNO_FENCE_AFTER_BIT         expect fails:invalid_end_state
  * check: not_passed_on          -DNOT_PASSED_ON              expect fails:invalid_end_state
- * check: bit_not_cleared_busy   -DBIT_NOT_CLEARED_BUSY       expect fails:invalid_end_state
- * check: bit_not_cleared_awake  -DBIT_NOT_CLEARED_AWAKE -DSPURIOUS=1 expect fails:invalid_end_state
- * check: stop_seen_early        -DSTOP_SEEN_EARLY            expect fails:invalid_end_state
+ * check: bit_left_busy          -DBIT_LEFT_BUSY              expect fails:invalid_end_state
+ * check: bit_left_awake    long -DBIT_LEFT_AWAKE -DSPURIOUS=1 expect fails:invalid_end_state
+ * check: stop_seen_early        -DSTOP_SEEN_EARLY -DSECOND=0 expect fails:invalid_end_state
  *
  * Mutations of the waker (same_pick: after losing a bit it tries the same worker again, unseen):
  * check: no_fence_after_publish -DNO_FENCE_AFTER_PUBLISH     expect fails:invalid_end_state
@@ -60,8 +59,8 @@
  * check: not_bumped             -DNOT_BUMPED                 expect fails:invalid_end_state
  * check: wake_before_bump       -DWAKE_BEFORE_BUMP           expect fails:invalid_end_state
  * check: same_pick              -DSAME_PICK                  expect fails:non-progress -l
- * check: stop_without_wake      -DSTOP_WITHOUT_WAKE          expect fails:invalid_end_state
- * check: stop_without_bump      -DSTOP_WITHOUT_BUMP          expect fails:invalid_end_state
+ * check: stop_without_wake      -DSTOP_WITHOUT_WAKE -DSECOND=0 expect fails:invalid_end_state
+ * check: stop_without_bump      -DSTOP_WITHOUT_BUMP -DSECOND=0 expect fails:invalid_end_state
  */
 
 #ifndef FIRST
@@ -319,7 +318,7 @@ look:
   futex_wait();
   atomic {
     word[me] = not_loaded;
-#ifndef BIT_NOT_CLEARED_AWAKE
+#ifndef BIT_LEFT_AWAKE
     clear_own_bit();
 #endif
     was_set = false;
@@ -329,7 +328,7 @@ look:
 found_late:
   atomic {
     word[me] = not_loaded;
-#ifdef BIT_NOT_CLEARED_BUSY
+#ifdef BIT_LEFT_BUSY
     goto run_task
 #else
     clear_own_bit();

@@ -10,29 +10,29 @@
  * thief's load of `bottom`. That last choice is made at the load, the only place where it can
  * be noticed. Thieves only load and CAS, so they need no store buffer.
  *
- * Sizes: first capacity 2, doubled when full, old buffers stay readable. Each owner pushes ITEMS
- * items; pops and steals come in any number and order. With SCRIPT the owner's operations are
- * fixed instead (OPS bits, lowest first: 1 push, 0 pop) and each thief tries STEALS times.
- * Items are numbered 1, 2, ... as they are pushed; 0 is a cell that was never written.
+ * Sizes: first capacity 2, doubled when full, old buffers stay readable. The owner pushes ITEMS
+ * items; pops and steals come in any number and order. With SCRIPT_0 (and SCRIPT_1, if it
+ * differs) there are two owners with a deque each, whose operations are fixed, and each thief
+ * tries STEALS times, on either deque. Items are numbered 1, 2, ... as they are pushed; 0 is a
+ * cell that was never written.
  *
  * Properties: an item is taken once (taken_twice), and only if pushed (garbage_taken); a thief
- * gets the oldest (older_left_behind), the owner the newest (newer_left_behind); at the end bottom is
- * not below top (bottom_below_top), and what is left is what was not taken (lost).
- *
- * Witnesses, which the correct model must reach: TWO_WRAPS of the first ring, GROWN_TWO_WRAPS of
- * the second one, GROWN_UNDER_A_THIEF (it holds the old buffer and wins), OWNER_LOSES the last.
+ * gets the oldest (older_left_behind), the owner the newest (newer_left_behind); at the end
+ * bottom is not below top (bottom_below_top), and what is left is what was not taken (lost).
  *
  * check: correct                -DITEMS=5                    expect holds
- * check: two_owners             -DOWNERS=2 -DSCRIPT=117 -DOPS=7 -DITEMS=5 -DSTEALS=1 expect holds
- * check: six_items      long -DITEMS=6                      expect holds -DCOLLAPSE -w26
- * check: grown_wraps    long -DITEMS=9 -DTHIEVES=1          expect holds -DCOLLAPSE -w26
- * check: owners_wraps   long -DOWNERS=2 -DSCRIPT=1877 -DOPS=11 -DSTEALS=1 expect holds -DCOLLAPSE
- * check: owners_steals  long -DOWNERS=2 -DSCRIPT=55 -DOPS=6 -DSTEALS=2 expect holds -DCOLLAPSE
+ * check: two_owners   -DSCRIPT_0=WRAP_AND_GROW -DSCRIPT_1=PUSH_POP_PUSH -DSTEALS=1 expect holds
+ * check: six_items         long -DITEMS=6                    expect holds
+ * check: nine_items        long -DITEMS=9 -DTHIEVES=1        expect holds
+ * check: owners_wrap       long -DSCRIPT_0=WRAP_AND_GROW -DSTEALS=1 expect holds
+ * check: owners_steals     long -DSCRIPT_0=GROW_AND_POP -DSTEALS=2 expect holds
  *
- * check: two_wraps      -DTWO_WRAPS                  expect reaches:two_wraps
- * check: grown_wraps    -DGROWN_TWO_WRAPS -DITEMS=9 -DTHIEVES=1 expect reaches:two_wraps
- * check: grown_under_a_thief -DGROWN_UNDER_A_THIEF   expect reaches:grown_under_a_thief
- * check: owner_loses    -DOWNER_LOSES                expect reaches:owner_loses
+ * Witnesses, which the correct model must reach: two wraps of the first ring, and of the second;
+ * a thief wins with the old buffer in hand; the owner loses the race for the last item.
+ * check: two_wraps              -DTWO_WRAPS                  expect reaches:two_wraps
+ * check: grown_wraps       -DGROWN_WRAPS -DITEMS=9 -DTHIEVES=1 expect reaches:two_wraps
+ * check: grown_under_a_thief    -DGROWN_UNDER_A_THIEF        expect reaches:grown_under_a_thief
+ * check: owner_loses            -DOWNER_LOSES                expect reaches:owner_loses
  *
  * Mutations of push and growth:
  * check: bottom_before_cell     -DBOTTOM_BEFORE_CELL         expect fails:garbage_taken
@@ -58,11 +58,14 @@
  * check: two_with_one_cas       -DSTEAL_N_ONE_CAS            expect fails:taken_twice
  */
 
+#ifdef SCRIPT_0
+#define OWNERS 2
+#define ITEMS 7
+#else
+#define OWNERS 1
+#endif
 #ifndef ITEMS
 #define ITEMS 5
-#endif
-#ifndef OWNERS
-#define OWNERS 1
 #endif
 #ifndef THIEVES
 #define THIEVES 2
@@ -79,6 +82,14 @@
 #define CAPACITY(k) (2 << (k))
 #define CELL(k, i) cell[CAPACITY(k) - 2 + ((i) & (CAPACITY(k) - 1))]
 
+/* A script's bits, lowest first, are an owner's operations: 1 push, 0 pop; the highest ends it. */
+#define WRAP_AND_GROW 3925  /* four times push and pop, then three pushes */
+#define GROW_AND_POP 119    /* three pushes, pop, two pushes */
+#define PUSH_POP_PUSH 13
+#ifndef SCRIPT_1
+#define SCRIPT_1 SCRIPT_0
+#endif
+
 #if defined(UNSIGNED) || defined(SEED_002_POP)
 #define Index byte
 #else
@@ -93,7 +104,8 @@ typedef Deque {
   bool pending;           /* the owner's store buffer: the next value of bottom waits in it */
   Index pending_bottom;
   Index cached_top;       /* owner only; never ahead of top */
-  short taken             /* bit x: item x was taken */
+  short taken;            /* bit x: item x was taken */
+  byte pushed             /* how many, set when the owner ends */
 };
 
 Deque deque[OWNERS];
@@ -310,19 +322,23 @@ inline pop() {
 
 proctype Owner(byte self) {
   Index b, t, i;
-  byte x, old, pushed, op;
+  byte x, old, pushed;
   bool won;
+#ifdef SCRIPT_0
+  short script = (self == 0 -> SCRIPT_0 : SCRIPT_1);
+#endif
   do
-#ifdef SCRIPT
-  :: op < OPS && ((SCRIPT >> op) & 1) == 1 -> op++; push()
-  :: op < OPS && ((SCRIPT >> op) & 1) == 0 -> op++; pop()
-  :: op == OPS -> break
+#ifdef SCRIPT_0
+  :: script > 1 && (script & 1) == 1 -> script = script >> 1; push()
+  :: script > 1 && (script & 1) == 0 -> script = script >> 1; pop()
+  :: script == 1 -> break
 #else
   :: pushed < ITEMS -> push()
   :: true -> pop()
   :: pushed == ITEMS -> break
 #endif
-  od
+  od;
+  D.pushed = pushed
 }
 
 /* ---- Thief ---- */
@@ -455,7 +471,7 @@ inline check_at_rest() {
   two_wraps = (V.buffer == 0 && V.top >= 2 * CAPACITY(0));
   assert(!two_wraps);
 #endif
-#ifdef GROWN_TWO_WRAPS
+#ifdef GROWN_WRAPS
   two_wraps = (V.buffer == 1 && V.top >= 2 * CAPACITY(1));
   assert(!two_wraps);
 #endif
@@ -464,7 +480,7 @@ inline check_at_rest() {
   :: i < V.bottom -> x = V.CELL(V.buffer, i); take(V, x); i++
   :: else -> break
   od;
-  lost = (V.taken != BITS_BELOW(ITEMS + 1));
+  lost = (V.taken != BITS_BELOW(V.pushed + 1));
   assert(!lost)
 }
 

@@ -73,12 +73,6 @@ TEST(Cell, TakingIntoAnObjectReplacesIt) {
   EXPECT_EQ(*out, 2);
 }
 
-TEST(Cell, AnEmptyCellHoldsNoObject) {
-  int alive = 0;
-  { const Cell<Counted> cell; }
-  EXPECT_EQ(alive, 0);
-}
-
 TEST(Cell, TakingLeavesNothingBehind) {
   int alive = 0;
   Cell<Counted> cell;
