@@ -33,7 +33,7 @@ void deliver(const LogRecord& record) noexcept {
   try {
     const std::shared_lock lock(holder().mutex);
     if (holder().hook) holder().hook(record);
-  } catch (...) {
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody to tell, see below
     // The hook's own trouble must not become the trouble of the code that logs.
   }
   inside_hook = false;

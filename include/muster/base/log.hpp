@@ -72,10 +72,12 @@ inline bool log_enabled() noexcept {
 
 }  // namespace muster
 
-// `message` is what stands after `out <<`: "text " << value << ...
+// `message` is what stands after `out <<`: "text " << value << ... It cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define MUSTER_LOG(level, message)                                                              \
   do {                                                                                          \
     if (::muster::log_enabled()) {                                                              \
       ::muster::detail::LogMessage(level, ::std::source_location::current()).text() << message; \
     }                                                                                           \
   } while (false)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -21,7 +21,7 @@
  * bottom is not below top (bottom_below_top), and what is left is what was not taken (lost).
  *
  * check: correct                -DITEMS=5                    expect holds
- * check: two_owners   -DSCRIPT_0=WRAP_AND_GROW -DSCRIPT_1=PUSH_POP_PUSH -DSTEALS=1 expect holds
+ * check: two_owners   -DSCRIPT_0=WRAP_AND_GROW -DSCRIPT_1=PUSH_POP -DSTEALS=1 expect holds
  * check: six_items         long -DITEMS=6                    expect holds
  * check: nine_items        long -DITEMS=9 -DTHIEVES=1        expect holds
  * check: owners_wrap       long -DSCRIPT_0=WRAP_AND_GROW -DSTEALS=1 expect holds
@@ -85,7 +85,7 @@
 /* A script's bits, lowest first, are an owner's operations: 1 push, 0 pop; the highest ends it. */
 #define WRAP_AND_GROW 3925  /* four times push and pop, then three pushes */
 #define GROW_AND_POP 119    /* three pushes, pop, two pushes */
-#define PUSH_POP_PUSH 13
+#define PUSH_POP 5
 #ifndef SCRIPT_1
 #define SCRIPT_1 SCRIPT_0
 #endif
