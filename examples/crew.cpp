@@ -9,6 +9,7 @@
 // Then they steal from the others, and when nobody has anything to spare, they sleep.
 //
 // On a terminal each worker has a colour, so that you see where it painted what it stole.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -63,9 +64,9 @@ class Crew {
  public:
   Crew(unsigned workers, Picture& picture) : picture_(picture), workers_(workers), lot_(workers) {}
 
-  // Sends home whoever still waits: nobody, unless start() failed half-way.
+  // Sends home whoever is still here: nobody, unless an exception cut the work short.
   ~Crew() {
-    unfinished_ = 0;
+    abandoned_ = true;
     lot_.wake_all();
   }
 
@@ -77,7 +78,7 @@ class Crew {
       workers_[i].order.strip = {Picture::kCharacters * i / count,
                                  Picture::kCharacters * (i + 1) / count};
     }
-    for (Worker& worker : workers_) threads_.emplace_back([&] { work(worker); });
+    for (Worker& worker : workers_) threads_.emplace_back([this, &worker] { work(worker); });
     for (Worker& worker : workers_) {
       worker.inbox.push(worker.order);
       lot_.wake_one();  // not always the addressee; therefore all look into all inboxes
@@ -98,8 +99,8 @@ class Crew {
   // What each worker has done; waits until all are home.
   std::vector<Tally> join() {
     threads_.clear();
-    std::vector<Tally> tallies;
-    for (const Worker& worker : workers_) tallies.push_back(worker.tally);
+    std::vector<Tally> tallies(workers_.size());
+    std::ranges::transform(workers_, tallies.begin(), &Worker::tally);
     return tallies;
   }
 
@@ -113,7 +114,7 @@ class Crew {
       // line may have woken nobody: without a second look I could sleep while it waits.
       const auto ticket = lot_.announce(me.index);
       const auto strip = find(me);
-      if (!strip && unfinished_ > 0) {
+      if (!strip && unfinished_ > 0 && !abandoned_) {
         ++me.tally.parked;
         lot_.park(ticket);
         continue;
@@ -159,7 +160,7 @@ class Crew {
     return std::nullopt;
   }
 
-  // Moves all orders of an inbox to my deque.
+  // All orders at once, as an inbox gives them: they move to my deque, and the newest is next.
   std::optional<Strip> open_inbox(Worker& me, Worker& addressee) {
     for (auto batch = addressee.inbox.take_all(); const Order* order = batch.next();) {
       keep(me, order->strip);
@@ -168,13 +169,13 @@ class Crew {
     return me.deque.owner().pop();
   }
 
-  // Half of the victim's strips, the oldest and largest: a thief should not have to come back soon.
+  // Half of the victim's strips, the oldest and largest first: enough not to be back soon.
   std::optional<Strip> steal(Worker& me, Worker& victim) {
     std::array<Strip, 8> loot;
     muster::StealBatch batch{};
     do {
       batch = victim.deque.thief().steal_half(loot);
-    } while (batch.outcome == muster::StealOutcome::lost_race);  // somebody got it; try the next
+    } while (batch.outcome == muster::StealOutcome::lost_race);  // another got it: try again
     if (batch.count == 0) return std::nullopt;
     for (std::size_t i = 1; i < batch.count; ++i) keep(me, loot[i]);
     me.tally.stolen += batch.count;
@@ -186,7 +187,8 @@ class Crew {
   muster::ParkingLot lot_;                // where workers sleep
   muster::ParkingLot audience_{1};        // where main() sleeps
   std::atomic<unsigned> unfinished_ = 0;  // tasks that wait or run
-  std::vector<std::jthread> threads_;     // last, so that they are joined first
+  std::atomic<bool> abandoned_ = false;
+  std::vector<std::jthread> threads_;  // last, so that they are joined first
 };
 
 void watch(Crew& crew, const Picture& picture, Screen& screen) {
@@ -230,11 +232,10 @@ int main(int, char** argv) {
       std::cout << kUsage;
       return 0;
     }
-    muster::CpuList usable;
-    for (const muster::Cpu& cpu : cpus.cpus) usable.push_back(cpu.id);
-    std::cout << "workers: " << options.workers << ", CPUs: " << muster::format_cpu_list(usable)
+    muster::CpuList ids;
+    for (const muster::Cpu& cpu : cpus.cpus) ids.push_back(cpu.id);
+    std::cout << "workers: " << options.workers << ", CPUs: " << muster::format_cpu_list(ids)
               << "\n\n";
-
     Screen screen;
     const Report report = paint(options, screen);
     show(report, screen.look());

@@ -10,11 +10,11 @@
 
 #include <muster/queues/bounded_queue.hpp>
 
-int main() {
+int main() {  // NOLINT(bugprone-exception-escape): out of memory may end an example
   // [passing]
   muster::BoundedQueue<std::string> queue(2);  // room for two messages
 
-  std::jthread sender([&queue] {
+  const std::jthread sender([&queue] {
     for (const char* message : {"all", "hands", "on", "deck"}) {
       while (!queue.try_push(message)) std::this_thread::yield();  // full: let the receiver run
     }

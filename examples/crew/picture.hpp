@@ -87,12 +87,16 @@ class Picture {
   // All points of a character together. Never inlined: one compiled copy rounds alike for everyone.
   [[nodiscard, gnu::noinline]] std::uint32_t steps_of(unsigned index) const {
     constexpr double kWidth = 0.054;  // of a character, which is twice as high
-    const double left = -0.65 + kWidth * (index / kRows - kColumns / 2.0);
-    const double top = 2 * kWidth * (index % kRows - kRows / 2.0);
+    const unsigned column = index / kRows;
+    const unsigned row = index % kRows;
+    const double left = -0.65 + kWidth * (column - kColumns / 2.0);
+    const double top = 2 * kWidth * (row - kRows / 2.0);
     std::uint32_t steps = 0;
     for (unsigned point = 0; point < size_ * size_; ++point) {
-      const double a = left + kWidth * (point % size_ + 0.5) / size_;
-      const double b = top + 2 * kWidth * (point / size_ + 0.5) / size_;
+      const unsigned down = point / size_;
+      const unsigned across = point % size_;
+      const double a = left + kWidth * (across + 0.5) / size_;
+      const double b = top + 2 * kWidth * (down + 0.5) / size_;
       double x = 0;
       double y = 0;
       for (unsigned n = 0; n < kMaxSteps && x * x + y * y < 4; ++n, ++steps) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -131,7 +132,11 @@ class Round {
   }
 
   void pass_by(std::size_t worker) {
-    while (!stopping_.load(relaxed)) lot_->withdraw(lot_->announce(worker));
+    while (!stopping_.load(relaxed)) {
+      const ParkingLot::Ticket ticket = lot_->announce(worker);
+      std::this_thread::yield();
+      lot_->withdraw(ticket);
+    }
   }
 
   // Fixed at construction.

@@ -95,7 +95,7 @@ class BoundedQueue {
   static std::size_t checked_mask(const BoundedQueueOptions& options);
 
   // Claims up to `wanted` positions at `end`, whose slots have reached their turn: `offset` is 0
-  // for pushers and 1 for poppers. Returns how many, beginning at `first`.
+  // for pushers and 1 for poppers; `wanted` is at least 1. Returns how many, beginning at `first`.
   std::size_t claim(Atomic<Position>& end, Position offset, std::size_t wanted,
                     Position& first) noexcept;
 
@@ -194,7 +194,7 @@ std::optional<T> BoundedQueue<T>::try_pop() noexcept {
 template <class T>
 std::size_t BoundedQueue<T>::try_push_batch(std::span<T> items) noexcept {
   Position first = 0;
-  const std::size_t count = claim(tail_, 0, items.size(), first);
+  const std::size_t count = items.empty() ? 0 : claim(tail_, 0, items.size(), first);
   for (std::size_t i = 0; i < count; ++i) {
     slot(first + i).item.put(std::move(items[i]));
     slot(first + i).turn.store(first + i + 1, release);  // sync(item-visible): pairs with claim()
@@ -205,7 +205,7 @@ std::size_t BoundedQueue<T>::try_push_batch(std::span<T> items) noexcept {
 template <class T>
 std::size_t BoundedQueue<T>::try_pop_batch(std::span<T> out) noexcept {
   Position first = 0;
-  const std::size_t count = claim(head_, 1, out.size(), first);
+  const std::size_t count = out.empty() ? 0 : claim(head_, 1, out.size(), first);
   for (std::size_t i = 0; i < count; ++i) {
     slot(first + i).item.take_into(out[i]);
     slot(first + i).turn.store(first + i + mask_ + 1,

@@ -1,38 +1,38 @@
-/*
- * bounded_queue.pml: the bounded ring for many producers and consumers (after Vyukov).
+/* bounded_queue.pml: the bounded ring for many producers and consumers (after Vyukov).
  *
- * Each slot has a sequence number: pos when it is free for the push with ticket pos, pos + 1 when
- * that push has written it, pos + CAPACITY when the pop with ticket pos has read it. A ticket is
- * won by a CAS on tail or head. A batch looks at consecutive slots from pos, counts those that
- * are ready, and wins as many tickets with one CAS; a single push or pop is a batch of one.
+ * Each slot has a turn: p when it is free for the push at position p, p + 1 when that push has
+ * filled it, p + CAPACITY when the pop at position p has emptied it. A position is won by a CAS
+ * on tail or head. A batch looks at consecutive slots, counts those that have reached their turn,
+ * and wins as many positions with one CAS; a single push or pop is a batch of one.
  *
  * One step is one access to shared memory; every interleaving of the steps is explored, under
- * sequential consistency. A failed CAS hands back the value it saw, as in C++.
+ * sequential consistency. A CAS may fail for no reason (it is weak, unless OPS is given), and a
+ * failed one hands back the value it saw, as in C++.
  *
  * Sizes: 2 producers, 2 consumers, CAPACITY 2; FIRST and SECOND are the producers' pushes, 5 in
  * all unless said, so that the ring is passed twice. BATCH is 1, 2 or MIXED (each operation
- * chooses). Anyone may stop for good between two operations.
+ * chooses). Anyone may stop for good between two operations; with OPS everyone stops after so many.
  *
- * Properties: a ticket is given once (ticket_given_twice); the pop with ticket t gets the item
- * pushed with ticket t (wrong_item), which with the former means exactly once and first in, first
- * out; a producer's items have rising tickets (out_of_order); never more than CAPACITY items
- * (overfull), nor more pops than pushes (popped_unpushed); "full" and "empty", also for the rest
- * of a batch, are said only if true or while an operation of the other side is under way
- * (falsely_full, falsely_empty); at the end what is left is what was not popped (lost). With -l: no
- * endless run in which no operation ends (lock-free, as "full" and "empty" are ends too).
+ * Properties: a position is won once on each side (position_given_twice); the pop at position p
+ * gets the item pushed there (wrong_item), which with the former means exactly once and first in,
+ * first out; a producer's items have rising positions (out_of_order); never more than CAPACITY
+ * items (overfull), nor more pops than pushes (popped_unpushed); "full" and "empty", also for the
+ * rest of a batch, are said only if true or while an operation of the other side is under way
+ * (falsely_full, falsely_empty); at the end what is left is what was not popped (lost). With -l:
+ * no endless run in which no operation ends; "full" and "empty" are ends too.
  *
  * check: singles                -DBATCH=1                    expect holds
  * check: batches                -DBATCH=2                    expect holds
  * check: mixed                  -DBATCH=MIXED -DFIRST=2      expect holds
- * check: lock_free              -DBATCH=MIXED -DOPS=1 -DFIRST=2 expect holds -l
+ * check: no_endless_run         -DBATCH=MIXED -DOPS=1 -DFIRST=2 expect holds -l
  * check: six_singles       long -DBATCH=1 -DSECOND=3         expect holds
  * check: six_batched       long -DBATCH=2 -DSECOND=3         expect holds
  * check: five_mixed        long -DBATCH=MIXED                expect holds
  * check: capacity_four     long -DBATCH=2 -DCAPACITY=4       expect holds
- * check: lock_free_mixed   long -DBATCH=MIXED -DOPS=2 -DFIRST=2 expect holds -l
+ * check: no_endless_mixed  long -DBATCH=MIXED -DOPS=2 -DFIRST=2 expect holds -l
  *
  * Witnesses, which the correct model must reach: two wraps and all popped; a batch of two that
- * gets one; a pop that ends while one with an earlier ticket is under way.
+ * gets one; a pop that ends while one with an earlier position is under way.
  * check: two_wraps              -DTWO_WRAPS                  expect reaches:two_wraps
  * check: partial_batch          -DPARTIAL_BATCH -DBATCH=2    expect reaches:partial_batch
  * check: overtaken              -DOVERTAKEN                  expect reaches:overtaken
@@ -42,8 +42,8 @@
  * check: published_early        -DPUBLISHED_EARLY            expect fails:wrong_item
  * check: released_early         -DRELEASED_EARLY             expect fails:wrong_item
  * check: released_as_written    -DRELEASED_AS_WRITTEN        expect fails:falsely_full
- * check: tail_plain_store       -DTAIL_PLAIN_STORE           expect fails:ticket_given_twice
- * check: head_plain_store       -DHEAD_PLAIN_STORE           expect fails:ticket_given_twice
+ * check: tail_plain_store       -DTAIL_PLAIN_STORE           expect fails:position_given_twice
+ * check: head_plain_store       -DHEAD_PLAIN_STORE           expect fails:position_given_twice
  * check: no_recheck_push        -DNO_RECHECK_PUSH            expect fails:overfull
  * check: no_recheck_pop         -DNO_RECHECK_POP             expect fails:popped_unpushed
  * check: ahead_is_full          -DAHEAD_IS_FULL              expect fails:falsely_full
@@ -69,7 +69,7 @@
 #ifndef BATCH
 #define BATCH 1
 #endif
-#define TICKETS (FIRST + SECOND)
+#define POSITIONS (FIRST + SECOND)
 
 /* What the mutations change in a look at a slot. */
 #ifdef AHEAD_IS_FULL
@@ -94,21 +94,21 @@
 #endif
 
 typedef Slot {
-  byte seq;
+  byte turn;
   byte value
 };
 
 Slot slot[CAPACITY];
-#define SLOT(ticket) slot[(ticket) % CAPACITY]
+#define SLOT(position) slot[(position) % CAPACITY]
 byte head, tail;
 
 /* For the properties only. */
-byte item_of[TICKETS];        /* by ticket: the item, set when the ticket is won by a push */
-bool popped[TICKETS];         /* by ticket: a pop has won it */
-byte pushes_open, pops_open;  /* tickets won whose slot is not yet handed over */
+byte item_of[POSITIONS];        /* by position: the item, set when the position is won by a push */
+bool popped[POSITIONS];         /* by position: a pop has won it */
+byte pushes_open, pops_open;  /* positions won whose slot is not yet handed over */
 
 /* What went wrong, in the words that pan prints. Asserted false at once: they cost no states. */
-bool ticket_given_twice, wrong_item, out_of_order, overfull, popped_unpushed, lost;
+bool position_given_twice, wrong_item, out_of_order, overfull, popped_unpushed, lost;
 bool falsely_full, falsely_empty;
 bool two_wraps, partial_batch, overtaken;
 
@@ -121,7 +121,9 @@ bool two_wraps, partial_batch, overtaken;
 #ifdef OPS
 #define MAY_START (ops < OPS)
 #define START ops++
+#define CAS_MAY_FAIL(end) (end != pos)
 #else
+#define CAS_MAY_FAIL(end) true
 #define MAY_START true
 #define START skip
 #endif
@@ -138,8 +140,8 @@ inline choose_batch(limit) {
 #endif
 }
 
-/* On to the batch's next ticket, or the operation ends. */
-inline next_ticket() {
+/* On to the batch's next position, or the operation ends. */
+inline next_position() {
   i++;
   if
   :: i < k -> goto hand_over
@@ -168,7 +170,7 @@ inline load_tail() {
   printf("%d: producer loads tail %d\n", _pid, pos)
 }
 
-/* Looks at the slots of tickets pos + k, k = 0 .. n - 1. A slot is free for us, or behind (so the
+/* Looks at the slots of positions pos + k, k = 0 .. n - 1. A slot is free for us, or behind (so the
    queue is full), or ahead (so pos is old). Stops with k free ones in a row. */
 inline count_free() {
 #ifdef PUSH_CHECKS_LAST
@@ -176,8 +178,8 @@ inline count_free() {
 #endif
   do
   :: atomic {
-       s = SLOT(pos + k).seq;
-       printf("%d: producer wants ticket %d, its slot says %d\n", _pid, pos + k, s);
+       s = SLOT(pos + k).turn;
+       printf("%d: producer wants position %d, its turn is %d\n", _pid, pos + k, s);
        if
        :: s == pos + k ->
 #ifdef PUSH_CHECKS_FIRST
@@ -198,15 +200,15 @@ inline count_free() {
   od
 }
 
-inline win_tickets_to_push() {
+inline win_positions_to_push() {
   tail = pos + k;
   printf("%d: producer moves tail to %d\n", _pid, tail);
   overfull = (tail - head > CAPACITY);
   assert(!overfull);
   for (i : 0 .. k - 1) {
-    printf("%d: producer has ticket %d for item %d\n", _pid, pos + i, next + i);
-    ticket_given_twice = (item_of[pos + i] != 0);
-    assert(!ticket_given_twice);
+    printf("%d: producer has position %d for item %d\n", _pid, pos + i, next + i);
+    position_given_twice = (item_of[pos + i] != 0);
+    assert(!position_given_twice);
     item_of[pos + i] = next + i
   }
   pushes_open = pushes_open + k;
@@ -219,9 +221,9 @@ inline write_value() {
 }
 
 inline publish() {
-  SLOT(pos + i).seq = pos + i + 1;
+  SLOT(pos + i).turn = pos + i + 1;
   pushes_open--;
-  printf("%d: producer publishes ticket %d\n", _pid, pos + i)
+  printf("%d: producer publishes position %d\n", _pid, pos + i)
 }
 
 proctype Producer(byte next; byte last) {
@@ -239,14 +241,14 @@ look:
 win:
   if
 #ifdef TAIL_PLAIN_STORE
-  :: atomic { k > 0 -> win_tickets_to_push() }
+  :: atomic { k > 0 -> win_positions_to_push() }
 #else
-  :: atomic { k > 0 && tail == pos -> win_tickets_to_push() }
+  :: atomic { k > 0 && tail == pos -> win_positions_to_push() }
 #endif
 #ifdef NO_RECHECK_PUSH
-  :: atomic { k > 0 && tail != pos -> pos = tail; goto win }
+  :: atomic { k > 0 && CAS_MAY_FAIL(tail) -> pos = tail; goto win }
 #else
-  :: atomic { k > 0 && tail != pos -> load_tail(); goto look }
+  :: atomic { k > 0 && CAS_MAY_FAIL(tail) -> load_tail(); goto look }
 #endif
 #ifdef WAITS_WHEN_FULL
   :: atomic { k == 0 && SAYS_FULL -> load_tail(); goto look }
@@ -258,10 +260,10 @@ win:
 hand_over:
 #ifdef PUBLISHED_EARLY
   atomic { publish() };
-  atomic { write_value(); next++; next_ticket() };
+  atomic { write_value(); next++; next_position() };
 #else
   atomic { write_value() };
-  atomic { publish(); next++; next_ticket() };
+  atomic { publish(); next++; next_position() };
 #endif
 done:
 }
@@ -281,8 +283,8 @@ inline count_written() {
 #endif
   do
   :: atomic {
-       s = SLOT(pos + k).seq;
-       printf("%d: consumer wants ticket %d, its slot says %d\n", _pid, pos + k, s);
+       s = SLOT(pos + k).turn;
+       printf("%d: consumer wants position %d, its turn is %d\n", _pid, pos + k, s);
        if
        :: s == pos + k + 1 ->
 #ifdef POP_CHECKS_FIRST
@@ -303,14 +305,14 @@ inline count_written() {
   od
 }
 
-inline win_tickets_to_pop() {
+inline win_positions_to_pop() {
   head = pos + k;
   printf("%d: consumer moves head to %d\n", _pid, head);
   popped_unpushed = (head > tail);
   assert(!popped_unpushed);
   for (i : 0 .. k - 1) {
-    ticket_given_twice = popped[pos + i];
-    assert(!ticket_given_twice);
+    position_given_twice = popped[pos + i];
+    assert(!position_given_twice);
     popped[pos + i] = true
   }
   pops_open = pops_open + k;
@@ -325,16 +327,16 @@ inline read_value() {
 
 inline release() {
 #ifdef RELEASED_AS_WRITTEN
-  SLOT(pos + i).seq = pos + i + 1;
+  SLOT(pos + i).turn = pos + i + 1;
 #else
-  SLOT(pos + i).seq = pos + i + CAPACITY;
+  SLOT(pos + i).turn = pos + i + CAPACITY;
 #endif
 #ifdef OVERTAKEN
-  overtaken = (pos + i > 0 && SLOT(pos + i + CAPACITY - 1).seq == pos + i);
+  overtaken = (pos + i > 0 && SLOT(pos + i + CAPACITY - 1).turn == pos + i);
   assert(!overtaken);
 #endif
   pops_open--;
-  printf("%d: consumer releases ticket %d\n", _pid, pos + i)
+  printf("%d: consumer releases position %d\n", _pid, pos + i)
 }
 
 proctype Consumer() {
@@ -352,14 +354,14 @@ look:
 win:
   if
 #ifdef HEAD_PLAIN_STORE
-  :: atomic { k > 0 -> win_tickets_to_pop() }
+  :: atomic { k > 0 -> win_positions_to_pop() }
 #else
-  :: atomic { k > 0 && head == pos -> win_tickets_to_pop() }
+  :: atomic { k > 0 && head == pos -> win_positions_to_pop() }
 #endif
 #ifdef NO_RECHECK_POP
-  :: atomic { k > 0 && head != pos -> pos = head; goto win }
+  :: atomic { k > 0 && CAS_MAY_FAIL(head) -> pos = head; goto win }
 #else
-  :: atomic { k > 0 && head != pos -> load_head(); goto look }
+  :: atomic { k > 0 && CAS_MAY_FAIL(head) -> load_head(); goto look }
 #endif
   :: atomic { k == 0 && SAYS_EMPTY -> FORGET; goto idle }
   :: atomic { k == 0 && !SAYS_EMPTY -> load_head(); goto look }
@@ -367,10 +369,10 @@ win:
 hand_over:
 #ifdef RELEASED_EARLY
   atomic { release() };
-  atomic { read_value(); next_ticket() };
+  atomic { read_value(); next_position() };
 #else
   atomic { read_value() };
-  atomic { release(); next_ticket() };
+  atomic { release(); next_position() };
 #endif
 done:
 }
@@ -378,10 +380,10 @@ done:
 /* ---- The end of every run ---- */
 
 inline check_at_rest() {
-  for (i : 0 .. TICKETS - 1) {
+  for (i : 0 .. POSITIONS - 1) {
     lost = (popped[i] != (i < head)) || ((item_of[i] != 0) != (i < tail));
     assert(!lost);
-    lost = (i >= head && i < tail && (SLOT(i).value != item_of[i] || SLOT(i).seq != i + 1));
+    lost = (i >= head && i < tail && (SLOT(i).value != item_of[i] || SLOT(i).turn != i + 1));
     assert(!lost);
     for (j : 0 .. i) {
       out_of_order = (item_of[i] != 0 && (item_of[i] <= FIRST) == (item_of[j] <= FIRST)
@@ -390,7 +392,7 @@ inline check_at_rest() {
     }
   }
 #ifdef TWO_WRAPS
-  two_wraps = (head == TICKETS && head > 2 * CAPACITY);
+  two_wraps = (head == POSITIONS && head > 2 * CAPACITY);
   assert(!two_wraps)
 #endif
 }
@@ -398,7 +400,7 @@ inline check_at_rest() {
 init {
   byte i, j;
   atomic {
-    for (i : 0 .. CAPACITY - 1) { slot[i].seq = i }
+    for (i : 0 .. CAPACITY - 1) { slot[i].turn = i }
     run Producer(1, FIRST);
     run Producer(FIRST + 1, FIRST + SECOND);
     run Consumer();

@@ -1,5 +1,4 @@
-/*
- * inbox.pml: the unbounded inbox, an intrusive list that anyone pushes on and a taker empties.
+/* inbox.pml: the unbounded inbox, an intrusive list that anyone pushes on and a taker empties.
  *
  * push: load head, write it into the node's next, CAS head to the node; the pusher that replaced
  * null wakes the owner. drain: exchange head with null, turn the list round, run it in order; the

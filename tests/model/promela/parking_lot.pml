@@ -1,13 +1,12 @@
-/*
- * parking_lot.pml: how idle workers sleep and how one of them is woken, on a bitmap of parked
- * workers and one futex word per worker.
+/* parking_lot.pml: how workers without work sleep, and how one of them is found and woken.
  *
- * A worker that found no work: (1) loads its word; (2) sets its bit, fence; (3) looks once more;
- * (4a) found work: clears its bit, and if a waker had already taken the bit, passes that wake on;
- * (4b) found none: futex_wait on the value of (1); (5) clears its bit and looks for work again.
- * If the bit was gone by then, that wake is used up by this very look.
+ * On a bitmap of parked workers and one futex word, the epoch, per worker. A worker that found no
+ * work: (1) loads its epoch; (2) sets its bit, fence; (3) looks once more; (4a) found work: clears
+ * its bit, and if a waker had already taken the bit, passes that wake on; (4b) found none:
+ * futex_wait on the value of (1); (5) clears its bit and looks for work again. If the bit was gone
+ * by then, that wake is used up by this very look.
  * A producer publishes one item, fence, wakes one: picks a set bit, takes it away, and only if it
- * was still there bumps that worker's word and wakes it; else it picks again.
+ * was still there bumps that worker's epoch and wakes it; else it picks again.
  * Stopping sets a flag, then bumps and wakes every worker whatever its bit. Workers look at the
  * flag just before (3), and leave if it was set and no work is left.
  *
@@ -16,12 +15,12 @@
  * entry: the worker's bit and the producer's item. An entry drains at the fence, or before the
  * worker sleeps or the producer goes on after waking, or at any time before somebody looks; that
  * last choice is made at the look, the only place where it can be noticed.
- * Of a futex word only this matters: has it changed since its worker loaded it? So that is what is
- * kept; a word that comes back to the same value after 2^32 bumps is left out.
+ * Of an epoch only this matters: has it changed since its worker loaded it? So that is what is
+ * kept; one that comes back to the same value after 2^32 bumps is left out.
  *
  * Sizes: 2 producers with FIRST and SECOND items, WORKERS workers, at most SPURIOUS returns of
- * futex_wait without a wake (a timeout is one too); few on purpose, so that no sleeper is saved by
- * luck. A task may block until every item was taken, as long as one worker stays free: what a busy
+ * futex_wait without a wake, for a time-out or for no reason (the worker waits on); few on
+ * purpose, so that no sleeper is saved by luck. A task may block until every item was taken, as long as one worker stays free: what a busy
  * worker cannot take, a sleeper must. Stopping begins when all is taken, or with EARLY_STOP when
  * all is published.
  *
@@ -45,8 +44,9 @@
  * check: all_asleep             -DALL_ASLEEP                 expect reaches:all_asleep
  *
  * Mutations of the sleeper:
- * check: word_loaded_late       -DWORD_LOADED_LATE           expect fails:invalid_end_state
- * check: no_second_look         -DNO_SECOND_LOOK             expect fails:invalid_end_state
+ * check: epoch_late             -DEPOCH_LATE                 expect fails:invalid_end_state
+ * check: epoch_after_recheck    -DEPOCH_AFTER_RECHECK        expect fails:invalid_end_state
+ * check: no_recheck             -DNO_RECHECK             expect fails:invalid_end_state
  * check: no_fence_after_bit     -DNO_FENCE_AFTER_BIT         expect fails:invalid_end_state
  * check: not_passed_on          -DNOT_PASSED_ON              expect fails:invalid_end_state
  * check: bit_left_busy          -DBIT_LEFT_BUSY              expect fails:invalid_end_state
@@ -82,9 +82,9 @@ byte work;                    /* items published and not yet taken */
 byte parked;                  /* bit w: worker w may be woken */
 bool stop;
 
-/* The futex words, each as its worker knows it. */
+/* The epochs, each as its worker knows it. */
 mtype = { not_loaded, unchanged, changed };
-mtype word[WORKERS] = not_loaded;
+mtype epoch[WORKERS] = not_loaded;
 
 /* Store buffers. */
 bool bit_pending[WORKERS];
@@ -162,8 +162,8 @@ inline pick_parked() {
 }
 
 inline bump(w) {
-  word[w] = (word[w] == unchanged -> changed : word[w]);
-  printf("%d: bumps the word of worker %d\n", _pid, w)
+  epoch[w] = (epoch[w] == unchanged -> changed : epoch[w]);
+  printf("%d: bumps the epoch of worker %d\n", _pid, w)
 }
 
 inline futex_wake(w) {
@@ -251,15 +251,16 @@ inline clear_own_bit() {
   parked = parked & ~BIT(me)
 }
 
-inline load_word() {
-  word[me] = unchanged;
-  printf("%d: loads its word\n", _pid)
+inline load_epoch() {
+  epoch[me] = unchanged;
+  printf("%d: loads its epoch\n", _pid)
 }
 
-inline futex_wait() {
+inline park() {
+wait:
   atomic {
     drain_bit(me);
-    asleep[me] = (word[me] == unchanged);
+    asleep[me] = (epoch[me] == unchanged);
     printf("%d: futex_wait, sleeps: %d\n", _pid, asleep[me]);
 #ifdef ALL_ASLEEP
     all_asleep = (asleep[0] && asleep[1] && work > 0);
@@ -272,7 +273,11 @@ inline futex_wait() {
        asleep[me] && spurious_left > 0 ->
        spurious_left--;
        asleep[me] = false;
-       printf("%d: returns without a wake\n", _pid)
+       printf("%d: returns without a wake\n", _pid);
+       if
+       :: true           /* timed out */
+       :: goto wait
+       fi
      }
   fi
 }
@@ -292,18 +297,21 @@ look:
 #ifdef STOP_SEEN_EARLY
   stopping = stop;
 #endif
-#ifndef WORD_LOADED_LATE
-  atomic { load_word() };
+#if !defined(EPOCH_LATE) && !defined(EPOCH_AFTER_RECHECK)
+  atomic { load_epoch() };
 #endif
   atomic { bit_pending[me] = true; printf("%d: sets its bit\n", _pid) };
 #ifndef NO_FENCE_AFTER_BIT
   atomic { drain_bit(me) };
 #endif
+#ifdef EPOCH_LATE
+  atomic { load_epoch() };
+#endif
 #ifndef STOP_SEEN_EARLY
   stopping = stop;
 #endif
   atomic {
-#ifndef NO_SECOND_LOOK
+#ifndef NO_RECHECK
     take_work();
 #endif
     if
@@ -312,12 +320,12 @@ look:
     :: else
     fi
   };
-#ifdef WORD_LOADED_LATE
-  atomic { load_word() };
+#ifdef EPOCH_AFTER_RECHECK
+  atomic { load_epoch() };
 #endif
-  futex_wait();
+  park();
   atomic {
-    word[me] = not_loaded;
+    epoch[me] = not_loaded;
 #ifndef BIT_LEFT_AWAKE
     clear_own_bit();
 #endif
@@ -327,7 +335,7 @@ look:
 
 found_late:
   atomic {
-    word[me] = not_loaded;
+    epoch[me] = not_loaded;
 #ifdef BIT_LEFT_BUSY
     goto run_task
 #else
@@ -354,7 +362,7 @@ run_task:
   fi;
 
 leave:
-  atomic { word[me] = not_loaded; clear_own_bit() }
+  atomic { epoch[me] = not_loaded; clear_own_bit() }
 }
 
 /* ---- Stopping ---- */

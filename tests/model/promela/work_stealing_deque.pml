@@ -1,14 +1,18 @@
-/*
- * work_stealing_deque.pml: the Chase-Lev deque. One owner pushes and pops, anyone steals.
+/* work_stealing_deque.pml: the Chase-Lev deque. One owner pushes and pops, anyone steals.
+ *
+ * pop is modelled as the library has it, where the owner looks before it retreats and takes the
+ * last item as a thief would; and, with TEXTBOOK, as it is usually printed, where it retreats
+ * first and restores bottom on two paths.
  *
  * One step is one access to shared memory; every interleaving of the steps is explored. What
- * only the owner writes (cells, `buffer`, its own view of `bottom`) it reads without a step.
+ * only the owner writes (cells, `buffer`, `own` for the end of its items) it reads without a step.
  *
- * Spin is sequentially consistent, so the owner's store buffer is written out. Each store to
- * `bottom` waits in a buffer of one entry, which only the owner sees, until it drains: at the
- * fence, before the owner's next store or CAS (stores leave in order), or at any time before a
- * thief's load of `bottom`. That last choice is made at the load, the only place where it can
- * be noticed. Thieves only load and CAS, so they need no store buffer.
+ * Spin is sequentially consistent, so what the owner needs its fence for is written out. Each
+ * store to `bottom` waits in a store buffer of one entry, which only the owner sees, until it
+ * drains: at the fence, before the owner's next store (stores leave in order), or at any time
+ * before a thief's load of `bottom`. That last choice is made at the load, the only place where it
+ * can be noticed. A CAS of the textbook's pop drains it, the library's, which is relaxed, does
+ * not; and the library's first look at top may find any older value.
  *
  * Sizes: first capacity 2, doubled when full, old buffers stay readable. The owner pushes ITEMS
  * items; pops and steals come in any number and order. With SCRIPT_0 (and SCRIPT_1, if it
@@ -17,22 +21,28 @@
  * cell that was never written.
  *
  * Properties: an item is taken once (taken_twice), and only if pushed (garbage_taken); a thief
- * gets the oldest (older_left_behind), the owner the newest (newer_left_behind); at the end
- * bottom is not below top (bottom_below_top), and what is left is what was not taken (lost).
+ * gets the oldest (older_left_behind), the owner the newest (newer_left_behind); at the end own
+ * is not below top, and bottom is own or the deque is empty (bottom_wrong), and what is left is
+ * what was not taken (lost).
  *
  * check: correct                -DITEMS=5                    expect holds
- * check: two_owners   -DSCRIPT_0=WRAP_AND_GROW -DSCRIPT_1=PUSH_POP -DSTEALS=1 expect holds
+ * check: two_owners        -DSCRIPT_0=WRAP_AND_GROW -DSCRIPT_1=PUSH -DSTEALS=1 expect holds
+ * check: textbook               -DTEXTBOOK -DITEMS=4         expect holds
  * check: six_items         long -DITEMS=6                    expect holds
  * check: nine_items        long -DITEMS=9 -DTHIEVES=1        expect holds
+ * check: three_thieves     long -DITEMS=3 -DTHIEVES=3        expect holds
  * check: owners_wrap       long -DSCRIPT_0=WRAP_AND_GROW -DSTEALS=1 expect holds
  * check: owners_steals     long -DSCRIPT_0=GROW_AND_POP -DSTEALS=2 expect holds
+ * check: textbook_six      long -DTEXTBOOK -DITEMS=6         expect holds
  *
  * Witnesses, which the correct model must reach: two wraps of the first ring, and of the second;
- * a thief wins with the old buffer in hand; the owner loses the race for the last item.
+ * a thief wins with the old buffer in hand; the owner retreats, sees one item left, and a thief
+ * gets it; bottom is below top at the end.
  * check: two_wraps              -DTWO_WRAPS                  expect reaches:two_wraps
  * check: grown_wraps       -DGROWN_WRAPS -DITEMS=9 -DTHIEVES=1 expect reaches:two_wraps
  * check: grown_under_a_thief    -DGROWN_UNDER_A_THIEF        expect reaches:grown_under_a_thief
  * check: owner_loses            -DOWNER_LOSES                expect reaches:owner_loses
+ * check: bottom_left_behind     -DBOTTOM_LEFT_BEHIND         expect reaches:bottom_left_behind
  *
  * Mutations of push and growth:
  * check: bottom_before_cell     -DBOTTOM_BEFORE_CELL         expect fails:garbage_taken
@@ -41,14 +51,19 @@
  * check: grow_published_early   -DGROW_PUBLISHED_EARLY       expect fails:garbage_taken
  * check: old_buffer_freed       -DOLD_BUFFER_FREED           expect fails:garbage_taken
  *
- * Mutations of pop (stale_top decides by the cached top; unsigned cannot hold -1; seed_002_pop is
- * the pop of the design notes this library started from, with their size_t):
+ * Mutations of pop (stale_top: the look behind the fence is at the cached top; own_lowered: `own`
+ * goes back after the race for the last item; unsigned: indices that cannot be -1; seed_002_pop:
+ * the pop of the design notes that this library started from, as written there):
  * check: no_fence               -DNO_FENCE                   expect fails:taken_twice
+ * check: no_retreat             -DNO_RETREAT                 expect fails:taken_twice
  * check: stale_top              -DSTALE_TOP                  expect fails:taken_twice
  * check: last_without_cas       -DLAST_WITHOUT_CAS           expect fails:taken_twice
- * check: not_restored_empty     -DNOT_RESTORED               expect fails:older_left_behind
- * check: not_restored_lost_race -DNOT_RESTORED_LOST          expect fails:older_left_behind
+ * check: own_lowered            -DOWN_LOWERED                expect fails:older_left_behind
  * check: unsigned               -DUNSIGNED                   expect fails:garbage_taken
+ * check: textbook_no_fence      -DTEXTBOOK -DNO_FENCE        expect fails:taken_twice
+ * check: textbook_last_no_cas   -DTEXTBOOK -DLAST_WITHOUT_CAS expect fails:taken_twice
+ * check: not_restored_empty     -DTEXTBOOK -DNOT_RESTORED    expect fails:older_left_behind
+ * check: not_restored_lost      -DTEXTBOOK -DNOT_RESTORED_LOST expect fails:older_left_behind
  * check: seed_002_pop           -DSEED_002_POP               expect fails:garbage_taken
  *
  * Mutations of steal:
@@ -71,6 +86,14 @@
 #define THIEVES 2
 #endif
 
+/* A script's bits, lowest first, are an owner's operations: 1 push, 0 pop; the highest ends it. */
+#define WRAP_AND_GROW 3925  /* four times push and pop, then three pushes */
+#define GROW_AND_POP 119    /* three pushes, pop, two pushes */
+#define PUSH 3
+#ifndef SCRIPT_1
+#define SCRIPT_1 SCRIPT_0
+#endif
+
 /* Buffer k holds 2 << k cells; the buffers stand one after the other in `cell`. */
 #if ITEMS > 8
 #define CELLS 30
@@ -81,14 +104,6 @@
 #endif
 #define CAPACITY(k) (2 << (k))
 #define CELL(k, i) cell[CAPACITY(k) - 2 + ((i) & (CAPACITY(k) - 1))]
-
-/* A script's bits, lowest first, are an owner's operations: 1 push, 0 pop; the highest ends it. */
-#define WRAP_AND_GROW 3925  /* four times push and pop, then three pushes */
-#define GROW_AND_POP 119    /* three pushes, pop, two pushes */
-#define PUSH_POP 5
-#ifndef SCRIPT_1
-#define SCRIPT_1 SCRIPT_0
-#endif
 
 #if defined(UNSIGNED) || defined(SEED_002_POP)
 #define Index byte
@@ -105,7 +120,8 @@ typedef Deque {
   Index pending_bottom;
   Index cached_top;       /* owner only; never ahead of top */
   short taken;            /* bit x: item x was taken */
-  byte pushed             /* how many, set when the owner ends */
+  Index own;              /* the owner's `own` and `pushed`, when it has ended */
+  byte pushed
 };
 
 Deque deque[OWNERS];
@@ -113,8 +129,8 @@ Deque deque[OWNERS];
 #define V deque[victim]
 
 /* What went wrong, in the words that pan prints. Asserted false at once: they cost no states. */
-bool taken_twice, garbage_taken, older_left_behind, newer_left_behind, bottom_below_top, lost;
-bool two_wraps, grown_under_a_thief, owner_loses;
+bool taken_twice, garbage_taken, older_left_behind, newer_left_behind, bottom_wrong, lost;
+bool two_wraps, grown_under_a_thief, owner_loses, bottom_left_behind;
 
 #define BITS_BELOW(x) ((1 << (x)) - 2)  /* items 1 .. x - 1 */
 
@@ -138,14 +154,12 @@ inline drain(d) {
   fi
 }
 
-/* ---- Owner ---- */
+/* ---- Owner: `own` is where its items end ---- */
 
 /* Locals are cleared between operations: what no longer matters must not tell states apart. */
 inline forget_owner() {
-  d_step { b = 0; t = 0; won = false }
+  atomic { b = 0; t = 0; won = false }
 }
-
-#define OWN_BOTTOM (D.pending -> D.pending_bottom : D.bottom)
 
 inline store_bottom(index) {
   atomic {
@@ -202,11 +216,10 @@ inline grow() {
 #endif
 
 inline push() {
-  b = OWN_BOTTOM;
-  pushed++;
+  atomic { b = own; pushed++ };
   if
   :: FULL(D.cached_top) ->
-     d_step {
+     atomic {
        t = D.top;
        D.cached_top = t;
        printf("%d: owner looks full, loads top %d\n", _pid, t)
@@ -228,7 +241,7 @@ inline push() {
 #ifndef BOTTOM_BEFORE_CELL
   store_bottom(b + 1);
 #endif
-  forget_owner()
+  atomic { own = b + 1; forget_owner() }
 }
 
 inline take_newest() {
@@ -239,8 +252,8 @@ inline take_newest() {
   x = 0
 }
 
-inline owner_load_top() {
-  d_step {
+inline owner_loads_top() {
+  atomic {
 #ifdef STALE_TOP
     t = D.cached_top;
 #else
@@ -250,78 +263,127 @@ inline owner_load_top() {
   }
 }
 
-inline cas_top_and_take() {
-  d_step {
+/* The race for the last item, at b: goes to whoever advances top. */
+inline win_last() {
+  atomic {
+#if defined(TEXTBOOK) || defined(SEED_002_POP)
     drain(D);
-    if
-    :: D.top == t ->
-       printf("%d: owner moves top to %d\n", _pid, t + 1);
-       D.top = t + 1;
-       take_newest();
-       won = true
-    :: else ->
-       printf("%d: owner loses the race for %d\n", _pid, t);
-       won = false
-    fi;
-#ifdef OWNER_LOSES
-    owner_loses = !won;
-    assert(!owner_loses)
 #endif
+    won = (D.top == b);
+    if
+    :: won -> D.top = b + 1; printf("%d: owner moves top to %d\n", _pid, D.top); take_newest()
+    :: else -> printf("%d: owner loses the race for %d\n", _pid, b)
+    fi
   }
 }
 
-#ifdef SEED_002_POP
+#if defined(SEED_002_POP)
 
 inline pop() {
-  b = OWN_BOTTOM - 1;
-  store_bottom(b);
-  owner_load_top();
+  atomic { b = own - 1; store_bottom(b); own = b };
+  owner_loads_top();
   if
-  :: t < b -> d_step { take_newest() }
-  :: else -> cas_top_and_take()
+  :: t < b -> atomic { take_newest() }
+  :: else -> win_last()
   fi;
   forget_owner()
 }
 
-#else
+#elif defined(TEXTBOOK)
+
+inline restore() {
+  atomic { store_bottom(b + 1); own = b + 1; forget_owner() }
+}
 
 inline pop() {
-  b = OWN_BOTTOM - 1;
-  store_bottom(b);
+  atomic { b = own - 1; store_bottom(b); own = b };
 #ifndef NO_FENCE
-  d_step { drain(D) };
+  atomic { drain(D) };
 #endif
-  owner_load_top();
+  owner_loads_top();
   if
-  :: t < b -> d_step { take_newest(); b = 0; t = 0 }
+  :: t < b -> atomic { take_newest(); forget_owner() }
   :: t == b ->
 #ifdef LAST_WITHOUT_CAS
-     d_step { take_newest(); D.top = t + 1; won = true };
+     atomic { take_newest(); D.top = b + 1 };
 #else
-     cas_top_and_take();
+     win_last();
 #endif
 #ifdef NOT_RESTORED_LOST
      if
-     :: won -> store_bottom(b + 1)
-     :: else
+     :: won -> restore()
+     :: else -> forget_owner()
      fi
 #else
-     store_bottom(b + 1)
+     restore()
 #endif
   :: t > b ->
 #ifdef NOT_RESTORED
-     skip
+     forget_owner()
 #else
-     store_bottom(b + 1)
+     restore()
 #endif
+  fi
+}
+
+#else
+
+/* A first look may be out of date: any value up to the present one; only its place beside b counts.
+   A too small one leads to the second look. */
+inline glance_at_top() {
+  if
+  :: t = D.top
+  :: b >= 0 && D.top >= b -> t = b
+  :: b >= 1 && D.top >= b -> t = b - 1
   fi;
-  forget_owner()
+  printf("%d: owner glances at top %d\n", _pid, t)
+}
+
+#ifdef LAST_WITHOUT_CAS
+#define ALONE (t <= b)
+#else
+#define ALONE (t < b)
+#endif
+
+inline pop() {
+  atomic { b = own - 1; glance_at_top() };
+  if
+  :: t > b -> forget_owner()
+  :: t == b -> win_last(); forget_own_and_owner()
+  :: t < b ->
+#ifndef NO_RETREAT
+     store_bottom(b);
+#endif
+#ifndef NO_FENCE
+     atomic { drain(D) };
+#endif
+     owner_loads_top();
+     if
+     :: ALONE -> atomic { take_newest(); own = b; forget_owner() }
+     :: else ->
+        win_last();
+#ifdef OWNER_LOSES
+        atomic { owner_loses = (t == b && !won); assert(!owner_loses) };
+#endif
+        forget_own_and_owner()
+     fi
+  fi
+}
+
+/* Nothing to restore: bottom is at top or one below, which is empty, until the next push. */
+inline forget_own_and_owner() {
+  atomic {
+#ifdef OWN_LOWERED
+    own = b;
+#endif
+    forget_owner()
+  }
 }
 
 #endif
 
 proctype Owner(byte self) {
-  Index b, t, i;
+  Index own, b, t, i;
   byte x, old, pushed;
   bool won;
 #ifdef SCRIPT_0
@@ -338,17 +400,17 @@ proctype Owner(byte self) {
   :: pushed == ITEMS -> break
 #endif
   od;
-  D.pushed = pushed
+  atomic { D.own = own; D.pushed = pushed }
 }
 
 /* ---- Thief ---- */
 
 inline forget_thief() {
-  d_step { b = 0; t = 0; x = 0; buffer = 0; victim = 0; won = false }
+  atomic { b = 0; t = 0; x = 0; buffer = 0; victim = 0; won = false }
 }
 
 inline load_top() {
-  d_step { t = V.top; printf("%d: thief loads top %d\n", _pid, t) }
+  atomic { t = V.top; printf("%d: thief loads top %d\n", _pid, t) }
 }
 
 inline load_bottom() {
@@ -363,7 +425,7 @@ inline load_bottom() {
 }
 
 inline load_buffer() {
-  d_step { buffer = V.buffer; printf("%d: thief loads buffer %d\n", _pid, buffer) }
+  atomic { buffer = V.buffer; printf("%d: thief loads buffer %d\n", _pid, buffer) }
 }
 
 inline load_cell() {
@@ -378,34 +440,30 @@ inline take_oldest() {
 }
 
 inline cas_top_and_steal() {
-  d_step {
-    if
-    :: V.top == t ->
+  won = (V.top == t);
+  if
+  :: won ->
 #ifdef GROWN_UNDER_A_THIEF
-       grown_under_a_thief = (buffer != V.buffer);
-       assert(!grown_under_a_thief);
+     grown_under_a_thief = (buffer != V.buffer);
+     assert(!grown_under_a_thief);
 #endif
 #ifdef STEAL_N_ONE_CAS
-       V.top = (t + 1 < b -> t + 2 : t + 1);
+     V.top = (t + 1 < b -> t + 2 : t + 1);
 #else
-       V.top = t + 1;
+     V.top = t + 1;
 #endif
-       printf("%d: thief moves top to %d\n", _pid, V.top);
+     printf("%d: thief moves top to %d\n", _pid, V.top);
 #ifndef CELL_AFTER_CAS
-       take_oldest();
+     take_oldest();
 #endif
 #ifdef STEAL_N_ONE_CAS
-       if
-       :: t + 1 < b -> t++; load_cell(); take_oldest()
-       :: else
-       fi;
+     if
+     :: t + 1 < b -> t++; load_cell(); take_oldest()
+     :: else
+     fi
 #endif
-       won = true
-    :: else ->
-       printf("%d: thief loses the race for %d\n", _pid, t);
-       won = false
-    fi
-  }
+  :: else -> printf("%d: thief loses the race for %d\n", _pid, t)
+  fi
 }
 
 inline steal() {
@@ -424,11 +482,11 @@ inline steal() {
 #ifndef BUFFER_BEFORE_BOTTOM
      load_buffer();
 #endif
-     d_step { load_cell() };
+     atomic { load_cell() };
 #ifdef CELL_AFTER_CAS
-     cas_top_and_steal();
+     atomic { cas_top_and_steal() };
      if
-     :: won -> d_step { load_cell(); take_oldest() }
+     :: won -> atomic { load_cell(); take_oldest() }
      :: else
      fi;
      forget_thief()
@@ -465,8 +523,8 @@ proctype Thief() {
 
 inline check_at_rest() {
   drain(V);
-  bottom_below_top = (V.bottom < V.top);
-  assert(!bottom_below_top);
+  bottom_wrong = (V.own < V.top || (V.bottom != V.own && V.top != V.own) || V.bottom > V.own);
+  assert(!bottom_wrong);
 #ifdef TWO_WRAPS
   two_wraps = (V.buffer == 0 && V.top >= 2 * CAPACITY(0));
   assert(!two_wraps);
@@ -475,11 +533,14 @@ inline check_at_rest() {
   two_wraps = (V.buffer == 1 && V.top >= 2 * CAPACITY(1));
   assert(!two_wraps);
 #endif
-  i = V.top;
-  do
-  :: i < V.bottom -> x = V.CELL(V.buffer, i); take(V, x); i++
-  :: else -> break
-  od;
+#ifdef BOTTOM_LEFT_BEHIND
+  bottom_left_behind = (V.top > 0 && V.bottom < V.top);
+  assert(!bottom_left_behind);
+#endif
+  for (i : V.top .. V.own - 1) {
+    x = V.CELL(V.buffer, i);
+    take(V, x)
+  }
   lost = (V.taken != BITS_BELOW(V.pushed + 1));
   assert(!lost)
 }
@@ -491,12 +552,8 @@ init {
     for (victim : 0 .. OWNERS - 1) { run Owner(victim) }
     for (x : 1 .. THIEVES) { run Thief() }
   };
-  _nr_pr == 1;
-  d_step {
-    victim = 0;
-    do
-    :: victim < OWNERS -> check_at_rest(); victim++
-    :: else -> break
-    od
+  atomic {
+    _nr_pr == 1 ->
+    for (victim : 0 .. OWNERS - 1) { check_at_rest() }
   }
 }
