@@ -113,7 +113,7 @@ bool falsely_full, falsely_empty;
 bool two_wraps, partial_batch, overtaken;
 
 /* An operation's locals. They are cleared after it: what no longer matters must not tell states
-   apart. n: how many are wanted, k: how many are ready, s: the last sequence number seen. */
+   apart. n: how many are wanted, k: how many are ready, s: the last turn seen. */
 #define LOCALS byte n, pos, k, s, i, ops
 #define FORGET n = 0; pos = 0; k = 0; s = 0; i = 0
 
@@ -167,6 +167,7 @@ inline stop_counting(began_at_last) {
 inline load_tail() {
   pos = tail;
   k = 0;
+  s = 0;
   printf("%d: producer loads tail %d\n", _pid, pos)
 }
 
@@ -273,6 +274,7 @@ done:
 inline load_head() {
   pos = head;
   k = 0;
+  s = 0;
   printf("%d: consumer loads head %d\n", _pid, pos)
 }
 

@@ -19,10 +19,10 @@
  * kept; one that comes back to the same value after 2^32 bumps is left out.
  *
  * Sizes: 2 producers with FIRST and SECOND items, WORKERS workers, at most SPURIOUS returns of
- * futex_wait without a wake, for a time-out or for no reason (the worker waits on); few on
- * purpose, so that no sleeper is saved by luck. A task may block until every item was taken, as long as one worker stays free: what a busy
- * worker cannot take, a sleeper must. Stopping begins when all is taken, or with EARLY_STOP when
- * all is published.
+ * futex_wait without a wake, for a time-out or for no reason; few on purpose, so that no sleeper
+ * is saved by luck. A task may block until every item was taken, as long as one worker stays free:
+ * what a busy worker cannot take, a sleeper must. Stopping begins when all is taken, or with
+ * EARLY_STOP when all is published.
  *
  * Properties: nobody waits for ever (invalid end state): no worker sleeps while work waits that
  * nobody else will take, and stopping ends every worker; at the end every item was taken once
@@ -256,30 +256,33 @@ inline load_epoch() {
   printf("%d: loads its epoch\n", _pid)
 }
 
+/* futex_wait in a loop: only a changed epoch or a time-out ends it. */
 inline park() {
-wait:
-  atomic {
-    drain_bit(me);
-    asleep[me] = (epoch[me] == unchanged);
-    printf("%d: futex_wait, sleeps: %d\n", _pid, asleep[me]);
-#ifdef ALL_ASLEEP
-    all_asleep = (asleep[0] && asleep[1] && work > 0);
-    assert(!all_asleep);
-#endif
-  };
-  if
-  :: !asleep[me]
+  do
   :: atomic {
-       asleep[me] && spurious_left > 0 ->
-       spurious_left--;
-       asleep[me] = false;
-       printf("%d: returns without a wake\n", _pid);
-       if
-       :: true           /* timed out */
-       :: goto wait
-       fi
-     }
-  fi
+       drain_bit(me);
+       asleep[me] = (epoch[me] == unchanged);
+       printf("%d: futex_wait, sleeps: %d\n", _pid, asleep[me]);
+#ifdef ALL_ASLEEP
+       all_asleep = (asleep[0] && asleep[1] && work > 0);
+       assert(!all_asleep);
+#endif
+     };
+     if
+     :: !asleep[me] && epoch[me] == changed -> break
+     :: !asleep[me] && epoch[me] == unchanged
+     :: atomic {
+          asleep[me] && spurious_left > 0 ->
+          spurious_left--;
+          asleep[me] = false;
+          printf("%d: returns from futex_wait without a wake\n", _pid);
+          if
+          :: break
+          :: true
+          fi
+        }
+     fi
+  od
 }
 
 proctype Worker(byte me) {
