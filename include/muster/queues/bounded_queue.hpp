@@ -92,12 +92,18 @@ class BoundedQueue {
     Cell<T> item;
   };
 
+  // One end of the queue, alone on its line: pushers and poppers are different threads.
+  struct alignas(kCacheLine) End {
+    Atomic<Position> next = 0;  // the position to hand out
+    // A recent value of `next`: a CPU stalls when it loads what it has just exchanged.
+    Atomic<Position> hint = 0;
+  };
+
   static std::size_t checked_mask(const BoundedQueueOptions& options);
 
   // Claims up to `wanted` positions at `end`, whose slots have reached their turn: `offset` is 0
   // for pushers and 1 for poppers; `wanted` is at least 1. Returns how many, beginning at `first`.
-  std::size_t claim(Atomic<Position>& end, Position offset, std::size_t wanted,
-                    Position& first) noexcept;
+  std::size_t claim(End& end, Position offset, std::size_t wanted, Position& first) noexcept;
 
   [[nodiscard]] bool at_high_water(Position pushed) const noexcept;
   Slot& slot(Position position) const noexcept { return slots_[position & mask_]; }
@@ -107,9 +113,9 @@ class BoundedQueue {
   const std::size_t high_water_;
   const std::unique_ptr<Slot[]> slots_;
 
-  // Any thread; on lines of their own, since pushers and poppers are different threads.
-  alignas(kCacheLine) Atomic<Position> tail_ = 0;
-  alignas(kCacheLine) Atomic<Position> head_ = 0;
+  // Any thread.
+  End tail_;
+  End head_;
 };
 
 template <class T>
@@ -144,10 +150,10 @@ std::size_t BoundedQueue<T>::checked_mask(const BoundedQueueOptions& options) {
 }
 
 template <class T>
-std::size_t BoundedQueue<T>::claim(Atomic<Position>& end, Position offset, std::size_t wanted,
-                                   Position& first) noexcept {
-  // relaxed: a stale position is found out by the slot's turn or by the exchange below.
-  Position position = end.load(relaxed);
+[[gnu::always_inline]] inline std::size_t BoundedQueue<T>::claim(End& end, Position offset,
+                                                                 std::size_t wanted,
+                                                                 Position& first) noexcept {
+  Position position = end.hint.load(relaxed);  // relaxed: checked by what follows
   for (;;) {
     std::size_t ready = 0;
     Position turn = 0;
@@ -160,20 +166,23 @@ std::size_t BoundedQueue<T>::claim(Atomic<Position>& end, Position offset, std::
     }
     if (ready > 0) {
       // relaxed: only divides positions among us; the slots' turns publish what matters.
-      if (end.compare_exchange_weak(position, position + ready, relaxed, relaxed)) {
+      if (end.next.compare_exchange_weak(position, position + ready, relaxed, relaxed)) {
+        end.hint.store(position + ready, relaxed);  // relaxed: a hint
         first = position;
         return ready;
       }
-    } else if (static_cast<std::int64_t>(turn - (position + offset)) < 0) {
-      return 0;
-    } else {
-      position = end.load(relaxed);  // relaxed: as above; another thread has taken this position
+      continue;
     }
+    // relaxed: too old a value is found out by the slot's turn or by the exchange.
+    const Position next = end.next.load(relaxed);
+    const bool behind = static_cast<std::int64_t>(turn - (position + offset)) < 0;
+    if (behind && next == position) return 0;
+    position = next;
   }
 }
 
 template <class T>
-PushResult BoundedQueue<T>::try_push(T&& item) noexcept {
+[[gnu::always_inline]] inline PushResult BoundedQueue<T>::try_push(T&& item) noexcept {
   Position position = 0;
   if (claim(tail_, 0, 1, position) == 0) return {PushOutcome::full};
   slot(position).item.put(std::move(item));
@@ -183,7 +192,7 @@ PushResult BoundedQueue<T>::try_push(T&& item) noexcept {
 }
 
 template <class T>
-std::optional<T> BoundedQueue<T>::try_pop() noexcept {
+[[gnu::always_inline]] inline std::optional<T> BoundedQueue<T>::try_pop() noexcept {
   Position position = 0;
   if (claim(head_, 1, 1, position) == 0) return std::nullopt;
   std::optional<T> item(slot(position).item.take());
@@ -227,8 +236,8 @@ bool BoundedQueue<T>::at_high_water(Position pushed) const noexcept {
 template <class T>
 std::size_t BoundedQueue<T>::size_approx() const noexcept {
   // relaxed: racy by contract; head first, so that the difference is rarely too small.
-  const Position head = head_.load(relaxed);
-  const Position tail = tail_.load(relaxed);  // relaxed: as above
+  const Position head = head_.next.load(relaxed);
+  const Position tail = tail_.next.load(relaxed);  // relaxed: as above
   return tail > head ? static_cast<std::size_t>(tail - head) : 0;
 }
 

@@ -26,9 +26,9 @@
  * check: owner_and_thief        -DITEMS=2                    expect holds
  * check: two_nodes              -DITEMS=3 -DNODES=2          expect holds
  * check: no_thief               -DITEMS=3 -DTHIEVES=0        expect holds
- * check: chains                 -DCHAIN -DTHIEVES=0          expect holds
+ * check: chains                 -DCHAIN                      expect holds
  * check: three_items       long -DITEMS=3                    expect holds
- * check: chains_and_thief  long -DCHAIN -DITEMS=4            expect holds
+ * check: chains_and_thief  long -DCHAIN -DITEMS=4 -DNODES=4  expect holds
  * check: two_thieves       long -DNODES=2 -DTHIEVES=2        expect holds
  * check: four_nodes        long -DITEMS=4 -DNODES=4 -DTHIEVES=0 expect holds
  *
@@ -38,7 +38,7 @@
  * check: both_in_a_batch        -DBOTH_IN_A_BATCH            expect reaches:both_in_a_batch
  *
  * Mutations (pop_one: the thief takes the newest node alone, by a CAS without a tag):
- * check: chain_not_linked       -DCHAIN_NOT_LINKED -DCHAIN   expect fails:lost
+ * check: chain_not_linked       -DCHAIN_NOT_LINKED -DCHAIN   expect fails:chain_split
  * check: next_after_cas         -DNEXT_AFTER_CAS             expect fails:out_of_order
  * check: stale_was_empty        -DSTALE_WAS_EMPTY            expect fails:empty_misreported
  * check: wake_before_push       -DWAKE_BEFORE_PUSH -DTHIEVES=0 expect fails:invalid_end_state
