@@ -72,6 +72,9 @@ class StressRun {
 // Waiting for another thread, though not for ever: what loses an item must fail and not hang.
 class Patience {
  public:
+  // Far beyond what anybody waits on a busy machine under a sanitizer.
+  static constexpr std::chrono::seconds kLongest{15};
+
   // Between two tries in vain. False if it is time to give up.
   [[nodiscard]] bool pause() {
     backoff_.pause();
@@ -88,9 +91,6 @@ class Patience {
   }
 
  private:
-  // Far beyond what anybody waits on a busy machine under a sanitizer.
-  static constexpr std::chrono::seconds kLongest{30};
-
   Backoff backoff_;
   Time give_up_at_{};  // the epoch: not decided yet, since asking for the time takes long
 };

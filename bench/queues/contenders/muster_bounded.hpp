@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -20,12 +19,7 @@ class MusterBounded {
 
   bool push(T& item) { return static_cast<bool>(queue_.try_push(std::move(item))); }
 
-  bool pop(T& item) {
-    std::optional<T> popped = queue_.try_pop();
-    if (!popped) return false;
-    item = *popped;
-    return true;
-  }
+  bool pop(T& item) { return queue_.try_pop(item); }
 
   std::size_t push_batch(std::span<T> items) { return queue_.try_push_batch(items); }
   std::size_t pop_batch(std::span<T> items) { return queue_.try_pop_batch(items); }

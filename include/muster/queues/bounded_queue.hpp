@@ -71,7 +71,14 @@ class BoundedQueue {
   PushResult try_push(const T& item) { return try_push(T(item)); }
 
   // The oldest item, or none.
-  [[nodiscard]] std::optional<T> try_pop() noexcept;
+  [[nodiscard]] std::optional<T> try_pop() noexcept {
+    std::optional<T> item;
+    pop_into(item);
+    return item;
+  }
+
+  // The same into an object that exists already, which spares large items a move. False: empty.
+  [[nodiscard]] bool try_pop(T& out) noexcept { return pop_into(out); }
 
   // Moves in as many of the first items as fit, in order and next to each other, and says how many.
   std::size_t try_push_batch(std::span<T> items) noexcept;
@@ -105,6 +112,7 @@ class BoundedQueue {
   // for pushers and 1 for poppers; `wanted` is at least 1. Returns how many, beginning at `first`.
   std::size_t claim(End& end, Position offset, std::size_t wanted, Position& first) noexcept;
 
+  bool pop_into(auto& out) noexcept;
   [[nodiscard]] bool at_high_water(Position pushed) const noexcept;
   Slot& slot(Position position) const noexcept { return slots_[position & mask_]; }
 
@@ -192,12 +200,12 @@ template <class T>
 }
 
 template <class T>
-[[gnu::always_inline]] inline std::optional<T> BoundedQueue<T>::try_pop() noexcept {
+[[gnu::always_inline]] inline bool BoundedQueue<T>::pop_into(auto& out) noexcept {
   Position position = 0;
-  if (claim(head_, 1, 1, position) == 0) return std::nullopt;
-  std::optional<T> item(slot(position).item.take());
+  if (claim(head_, 1, 1, position) == 0) return false;
+  slot(position).item.take_into(out);
   slot(position).turn.store(position + mask_ + 1, release);  // sync(slot-free): pairs with claim()
-  return item;
+  return true;
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -43,7 +44,7 @@ class Cell {
 
  public:
   Cell() noexcept {}               // NOLINT: the union's member starts its life in put()
-  ~Cell() { forget_plain(this); }  // NOLINT: take() has ended it
+  ~Cell() { forget_plain(this); }  // NOLINT: take_into() has ended it
   Cell(const Cell&) = delete;
   Cell& operator=(const Cell&) = delete;
 
@@ -54,17 +55,14 @@ class Cell {
   }
 
   // Requires: filled. Leaves the cell empty.
-  [[nodiscard]] T take() noexcept {
-    note_plain_write(this);
-    T item(std::move(item_));
-    std::destroy_at(&item_);
-    return item;
-  }
-
-  // As take(), into an existing object.
   void take_into(T& out) noexcept {
     note_plain_write(this);
     out = std::move(item_);
+    std::destroy_at(&item_);
+  }
+  void take_into(std::optional<T>& out) noexcept {
+    note_plain_write(this);
+    out.emplace(std::move(item_));
     std::destroy_at(&item_);
   }
 

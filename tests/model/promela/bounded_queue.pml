@@ -11,7 +11,7 @@
  *
  * Sizes: 2 producers, 2 consumers, CAPACITY 2; FIRST and SECOND are the producers' pushes, 5 in
  * all unless said, so that the ring is passed twice. BATCH is 1, 2 or MIXED (each operation
- * chooses). Anyone may stop for good between two operations; with OPS everyone stops after so many.
+ * chooses). Anyone may stop for good between two operations; with OPS all stop after so many.
  *
  * Properties: a position is won once on each side (position_given_twice); the pop at position p
  * gets the item pushed there (wrong_item), which with the former means exactly once and first in,
@@ -53,7 +53,7 @@
  * check: pop_checks_first       -DPOP_CHECKS_FIRST -DBATCH=2 expect fails:wrong_item
  * check: pop_checks_last        -DPOP_CHECKS_LAST -DBATCH=2  expect fails:wrong_item
  * check: capacity_one           -DCAPACITY=1                 expect fails:overfull
- * check: waits_when_full        -DWAITS_WHEN_FULL -DOPS=3 expect fails:non-progress -l
+ * check: waits_when_full        -DWAITS_WHEN_FULL -DOPS=3    expect fails:non-progress_cycle -l
  */
 
 #ifndef FIRST
@@ -103,8 +103,8 @@ Slot slot[CAPACITY];
 byte head, tail;
 
 /* For the properties only. */
-byte item_of[POSITIONS];        /* by position: the item, set when the position is won by a push */
-bool popped[POSITIONS];         /* by position: a pop has won it */
+byte item_of[POSITIONS];      /* by position: the item, set when a push wins the position */
+bool popped[POSITIONS];       /* by position: a pop has won it */
 byte pushes_open, pops_open;  /* positions won whose slot is not yet handed over */
 
 /* What went wrong, in the words that pan prints. Asserted false at once: they cost no states. */
@@ -117,15 +117,15 @@ bool two_wraps, partial_batch, overtaken;
 #define LOCALS byte n, pos, k, s, i, ops
 #define FORGET n = 0; pos = 0; k = 0; s = 0; i = 0
 
-/* With OPS, each process ends after so many operations. Without, it may go on for ever. */
+/* With OPS each process ends after so many operations, and nothing may repeat for ever. */
 #ifdef OPS
 #define MAY_START (ops < OPS)
 #define START ops++
 #define CAS_MAY_FAIL(end) (end != pos)
 #else
-#define CAS_MAY_FAIL(end) true
 #define MAY_START true
 #define START skip
+#define CAS_MAY_FAIL(end) true
 #endif
 
 /* A batch of at most `limit`. */

@@ -26,7 +26,7 @@
  * check: owner_and_thief        -DITEMS=2                    expect holds
  * check: two_nodes              -DITEMS=3 -DNODES=2          expect holds
  * check: no_thief               -DITEMS=3 -DTHIEVES=0        expect holds
- * check: chains                 -DCHAIN                      expect holds
+ * check: chains                 -DCHAIN -DNODES=4            expect holds
  * check: three_items       long -DITEMS=3                    expect holds
  * check: chains_and_thief  long -DCHAIN -DITEMS=4 -DNODES=4  expect holds
  * check: two_thieves       long -DNODES=2 -DTHIEVES=2        expect holds

@@ -46,7 +46,7 @@
  * Mutations of the sleeper:
  * check: epoch_late             -DEPOCH_LATE                 expect fails:invalid_end_state
  * check: epoch_after_recheck    -DEPOCH_AFTER_RECHECK        expect fails:invalid_end_state
- * check: no_recheck             -DNO_RECHECK             expect fails:invalid_end_state
+ * check: no_recheck             -DNO_RECHECK                 expect fails:invalid_end_state
  * check: no_fence_after_bit     -DNO_FENCE_AFTER_BIT         expect fails:invalid_end_state
  * check: not_passed_on          -DNOT_PASSED_ON              expect fails:invalid_end_state
  * check: bit_left_busy          -DBIT_LEFT_BUSY              expect fails:invalid_end_state
@@ -58,7 +58,7 @@
  * check: old_bit_ignored        -DOLD_BIT_IGNORED            expect fails:invalid_end_state
  * check: not_bumped             -DNOT_BUMPED                 expect fails:invalid_end_state
  * check: wake_before_bump       -DWAKE_BEFORE_BUMP           expect fails:invalid_end_state
- * check: same_pick              -DSAME_PICK                  expect fails:non-progress -l
+ * check: same_pick              -DSAME_PICK                  expect fails:non-progress_cycle -l
  * check: stop_without_wake      -DSTOP_WITHOUT_WAKE -DSECOND=0 expect fails:invalid_end_state
  * check: stop_without_bump      -DSTOP_WITHOUT_BUMP -DSECOND=0 expect fails:invalid_end_state
  */

@@ -1,5 +1,6 @@
 // plain_test.cpp: Plain and Cell hold what they are given, end its life once, and cost nothing.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,13 @@
 
 namespace muster {
 namespace {
+
+template <class T>
+T taken_from(Cell<T>& cell) {
+  std::optional<T> item;
+  cell.take_into(item);
+  return std::move(*item);
+}
 
 static_assert(sizeof(Plain<int>) == sizeof(int));
 static_assert(sizeof(Plain<void*>) == sizeof(void*));
@@ -45,7 +53,7 @@ TEST(Cell, GivesBackWhatWasPutIn) {
   Cell<std::string> cell;
   std::string item = "a text too long to stand inside of the string object";
   cell.put(std::string(item));
-  EXPECT_EQ(cell.take(), item);
+  EXPECT_EQ(taken_from(cell), item);
 }
 
 TEST(Cell, HoldsWhatCanOnlyBeMoved) {
@@ -53,7 +61,7 @@ TEST(Cell, HoldsWhatCanOnlyBeMoved) {
   auto item = std::make_unique<int>(5);
   const int* const address = item.get();
   cell.put(std::move(item));
-  const std::unique_ptr<int> taken = cell.take();
+  const std::unique_ptr<int> taken = taken_from(cell);
   EXPECT_EQ(taken.get(), address);
 }
 
@@ -61,7 +69,7 @@ TEST(Cell, CanBeFilledAndEmptiedAgainAndAgain) {
   Cell<std::unique_ptr<int>> cell;
   for (int i = 0; i < 10; ++i) {
     cell.put(std::make_unique<int>(i));
-    EXPECT_EQ(*cell.take(), i);
+    EXPECT_EQ(*taken_from(cell), i);
   }
 }
 
@@ -83,7 +91,7 @@ TEST(Cell, TakingLeavesNothingBehind) {
   }
   EXPECT_EQ(alive, 1);
   {
-    const Counted taken = cell.take();
+    const Counted taken = taken_from(cell);
     EXPECT_EQ(alive, 1);
   }
   EXPECT_EQ(alive, 0);
