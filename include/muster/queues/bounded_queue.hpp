@@ -17,7 +17,8 @@
 // Thread safety: try_* from any thread. Construction and destruction by one thread, alone.
 // Ordering: whatever the pusher did before try_push is visible to whoever pops the item.
 // Lock-free: no; a thread stopped between its two steps holds up that slot, and with it those
-// behind it. Design note: docs/design/bounded_queue.md
+// behind it.
+// Design note: docs/design/bounded_queue.md
 #pragma once
 
 #include <bit>

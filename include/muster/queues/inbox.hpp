@@ -3,7 +3,7 @@
 //
 //     struct Task : muster::InboxLink<Task> { ... };
 //     muster::Inbox<Task> inbox;
-//     if (inbox.push(task) == muster::InboxPush::was_empty) wake(worker);
+//     if (inbox.push(task) == muster::InboxPush::was_empty) lot.wake_one();
 //     for (auto batch = inbox.take_all(); Task* task = batch.next();) run(*task);
 //
 // An intrusive list of no bound: it allocates nothing, and whoever pushes has the memory already.
@@ -11,13 +11,15 @@
 // item could be mistaken for an old one, and owner and thieves need not know of each other.
 //
 // Order: a batch comes out first-in first-out; hence per producer too, in a batch and from batch to
-// batch. Exactly one push per filling reports was_empty, so that exactly one pusher wakes the
-// worker.
+// batch. Exactly one push per filling reports was_empty, so that exactly one pusher wakes
+// somebody.
 //
 // Thread safety: push, take_all and empty_approx from any thread. A Batch belongs to whoever took
-// it. Lifetime: the inbox owns nothing; items must outlive their stay in it. Ordering: whatever the
-// pusher did before push() is visible to whoever takes the item. Lock-free: yes; take_all is
-// wait-free. Design note: docs/design/inbox.md
+// it.
+// Lifetime: the inbox owns nothing; items must outlive their stay in it.
+// Ordering: whatever the pusher did before push() is visible to whoever takes the item.
+// Lock-free: yes; take_all is wait-free.
+// Design note: docs/design/inbox.md
 #pragma once
 
 #include <span>

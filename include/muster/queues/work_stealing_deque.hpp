@@ -16,9 +16,10 @@
 // bottom alone.
 //
 // Thread safety: Owner belongs to one thread; Thief may be copied to any thread. Both must not
-// outlive the deque. Ordering: whatever the owner did before push() is visible to whoever takes the
-// item. Lock-free: yes; pop() and push() are wait-free but for growth. Design note:
-// docs/design/work_stealing_deque.md
+// outlive the deque.
+// Ordering: whatever the owner did before push() is visible to whoever takes the item.
+// Lock-free: yes; pop() and push() are wait-free but for growth.
+// Design note: docs/design/work_stealing_deque.md
 #pragma once
 
 #include <algorithm>
