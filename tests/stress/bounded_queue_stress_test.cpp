@@ -119,8 +119,8 @@ class Round {
       std::size_t popped = 0;
       if (chooses_batch(setup_.style, random)) {
         popped = queue_.try_pop_batch(std::span(items).first(1 + random.below(kMostAtOnce)));
-      } else if (std::optional<Item> item = queue_.try_pop()) {
-        items[popped++] = std::move(*item);
+      } else if (pop(items[0], random)) {
+        popped = 1;
       }
       for (const Item& item : std::span(items).first(popped)) inspect(inspector, item);
       if (popped > 0) {
@@ -129,6 +129,14 @@ class Round {
         return;
       }
     }
+  }
+
+  bool pop(Item& out, Random& random) {
+    if (random.below(2) == 0) return queue_.try_pop(out);
+    std::optional<Item> item = queue_.try_pop();
+    if (!item) return false;
+    out = std::move(*item);
+    return true;
   }
 
   void inspect(Inspector& inspector, const Item& item) {

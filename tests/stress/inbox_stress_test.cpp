@@ -71,10 +71,13 @@ class Round {
   }
 
   // Gets letters that have come home, waiting for the first if there is none at hand.
-  static bool fetch(Inbox<Letter>& home, std::vector<Letter*>& idle) {
+  bool fetch(Inbox<Letter>& home, std::vector<Letter*>& idle) {
     for (Patience patience;;) {
       Inbox<Letter>::Batch batch = home.take_all();
-      while (Letter* const letter = batch.next()) idle.push_back(letter);
+      while (Letter* const letter = batch.next()) {
+        idle.push_back(letter);
+        if (idle.size() > kLettersEach) return ledger_.record_out_of_order(), false;
+      }
       if (!idle.empty()) return true;
       if (!patience.pause()) return false;
     }
@@ -91,7 +94,8 @@ class Round {
       }
       patience.reset();
       batches_.fetch_add(1, relaxed);
-      while (Letter* const letter = batch.next()) {
+      for (std::size_t count = 0; Letter* const letter = batch.next(); ++count) {
+        if (count == kProducers * kLettersEach) return ledger_.record_out_of_order();
         inspector.inspect_joined(letter->parcel, letter->place);
         homes_[letter->parcel.producer() % kProducers].push(*letter);
       }

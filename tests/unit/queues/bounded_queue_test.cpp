@@ -145,6 +145,29 @@ TEST(BoundedQueue, ACopyIsPushedFromAnItemThatTheCallerKeeps) {
   EXPECT_EQ(queue.try_pop(), item);
 }
 
+TEST(BoundedQueue, PoppingIntoAnObjectReplacesItUnlessTheQueueIsEmpty) {
+  BoundedQueue<std::unique_ptr<int>> queue(2);
+  auto out = std::make_unique<int>(7);
+  EXPECT_FALSE(queue.try_pop(out));
+  ASSERT_NE(out, nullptr);
+  EXPECT_EQ(*out, 7);
+  EXPECT_TRUE(queue.try_push(std::make_unique<int>(8)));
+  EXPECT_TRUE(queue.try_pop(out));
+  EXPECT_EQ(*out, 8);
+  EXPECT_FALSE(queue.try_pop(out));
+}
+
+TEST(BoundedQueue, BothWaysOfPoppingTakeFromTheSameEnd) {
+  BoundedQueue<int> queue(4);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.try_push(i));
+  int out = -1;
+  EXPECT_TRUE(queue.try_pop(out));
+  EXPECT_EQ(out, 0);
+  EXPECT_EQ(queue.try_pop(), 1);
+  EXPECT_TRUE(queue.try_pop(out));
+  EXPECT_EQ(out, 2);
+}
+
 TEST(BoundedQueue, ItemsNeedNeitherADefaultNorAnAssignment) {
   BoundedQueue<Ticket> queue(2);
   EXPECT_TRUE(queue.try_push(Ticket(7)));
