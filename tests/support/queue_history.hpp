@@ -2,7 +2,7 @@
 //
 // Looks for an order of the operations that respects time (what ended before another began comes
 // first) and that a simple queue would answer in the same way: the definition of linearizability,
-// by search (Wing, Gong 1993). The number of operations is meant to be small (up to 32 at once).
+// by search (Wing, Gong 1993). The number of operations is meant to be small (up to 31 at once).
 #pragma once
 
 #include <cstddef>

@@ -41,7 +41,7 @@ struct BoundedQueueOptions {
   // Items that fit: a power of two from 2.
   std::size_t capacity = 1024;
 
-  // Pushes that leave at least this many items waiting say so in their result. 0 never does.
+  // Single pushes that leave at least this many items waiting say so in their result; 0: never.
   // Costs one more load per push.
   std::size_t high_water = 0;
 };
