@@ -56,6 +56,8 @@ class Cell {
 
   // Requires: filled. Leaves the cell empty.
   void take_into(T& out) noexcept {
+    static_assert(std::is_nothrow_move_assignable_v<T>,
+                  "taking into an object that exists already must not throw; take an optional");
     note_plain_write(this);
     out = std::move(item_);
     std::destroy_at(&item_);
