@@ -21,14 +21,15 @@
 // Design note: docs/design/bounded_queue.md
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <muster/error.hpp>
 #include <muster/sync/atomic.hpp>
@@ -113,14 +114,35 @@ class BoundedQueue {
   // for pushers and 1 for poppers; `wanted` is at least 1. Returns how many, beginning at `first`.
   std::size_t claim(End& end, Position offset, std::size_t wanted, Position& first) noexcept;
 
+  // The second step, for whoever claimed `position`.
+  void fill(Position position, T&& item) noexcept {
+    slot(position).item.put(std::move(item));
+    slot(position).turn.store(position + 1, release);  // sync(item-visible): pairs with claim()
+  }
+  void empty_into(Position position, auto& out) noexcept {
+    slot(position).item.take_into(out);
+    // sync(slot-free): pairs with claim().
+    slot(position).turn.store(position + mask_ + 1, release);
+  }
+
   bool pop_into(auto& out) noexcept;
-  [[nodiscard]] bool at_high_water(Position pushed) const noexcept;
-  Slot& slot(Position position) const noexcept { return slots_[position & mask_]; }
+  [[nodiscard]] bool at_high_water(Position pushed) noexcept;
+
+  // Both ends write to every slot they read, at the latest its turn. Of a slot longer than two
+  // lines only those two: the CPU sees by itself where a longer copy is going.
+  static void prefetch(const Slot& slot) noexcept {
+    const auto* bytes = reinterpret_cast<const char*>(&slot);
+    prefetch_for_write(bytes);
+    if constexpr (sizeof(Slot) > kCacheLine / 2) {
+      prefetch_for_write(bytes + std::min(sizeof(Slot) - 1, kCacheLine));
+    }
+  }
+  Slot& slot(Position position) noexcept { return slots_[position & mask_]; }
 
   // Fixed at construction.
   const std::size_t mask_;
   const std::size_t high_water_;
-  const std::unique_ptr<Slot[]> slots_;
+  std::vector<Slot> slots_;  // never an array by `new`: its length in front would misalign slots
 
   // Any thread.
   End tail_;
@@ -129,9 +151,7 @@ class BoundedQueue {
 
 template <class T>
 BoundedQueue<T>::BoundedQueue(const BoundedQueueOptions& options)
-    : mask_(checked_mask(options)),
-      high_water_(options.high_water),
-      slots_(std::make_unique<Slot[]>(options.capacity)) {
+    : mask_(checked_mask(options)), high_water_(options.high_water), slots_(options.capacity) {
   // relaxed: nobody else has the queue yet.
   for (Position p = 0; p <= mask_; ++p) slots_[p].turn.store(p, relaxed);
 }
@@ -144,10 +164,11 @@ BoundedQueue<T>::~BoundedQueue() {
 
 template <class T>
 std::size_t BoundedQueue<T>::checked_mask(const BoundedQueueOptions& options) {
-  if (options.capacity < 2 || !std::has_single_bit(options.capacity)) {
+  const std::size_t most = std::bit_floor(std::vector<Slot>().max_size());
+  if (options.capacity < 2 || options.capacity > most || !std::has_single_bit(options.capacity)) {
     throw InvalidArgument({.field = "capacity",
                            .value = std::to_string(options.capacity),
-                           .rule = "must be a power of two, at least 2"});
+                           .rule = "must be a power of two from 2 to " + std::to_string(most)});
   }
   if (options.high_water > options.capacity) {
     throw InvalidArgument(
@@ -167,6 +188,7 @@ template <class T>
     std::size_t ready = 0;
     Position turn = 0;
     while (ready < wanted) {
+      prefetch(slot(position + ready));
       // sync(item-visible): the popper sees what the pusher put in.
       // sync(slot-free): the pusher sees that the popper of the lap before is done with the slot.
       turn = slot(position + ready).turn.load(acquire);
@@ -194,8 +216,7 @@ template <class T>
 [[gnu::always_inline]] inline PushResult BoundedQueue<T>::try_push(T&& item) noexcept {
   Position position = 0;
   if (claim(tail_, 0, 1, position) == 0) return {PushOutcome::full};
-  slot(position).item.put(std::move(item));
-  slot(position).turn.store(position + 1, release);  // sync(item-visible): pairs with claim()
+  fill(position, std::move(item));
   if (high_water_ != 0 && at_high_water(position)) return {PushOutcome::pushed_at_high_water};
   return {PushOutcome::pushed};
 }
@@ -204,8 +225,7 @@ template <class T>
 [[gnu::always_inline]] inline bool BoundedQueue<T>::pop_into(auto& out) noexcept {
   Position position = 0;
   if (claim(head_, 1, 1, position) == 0) return false;
-  slot(position).item.take_into(out);
-  slot(position).turn.store(position + mask_ + 1, release);  // sync(slot-free): pairs with claim()
+  empty_into(position, out);
   return true;
 }
 
@@ -213,10 +233,7 @@ template <class T>
 std::size_t BoundedQueue<T>::try_push_batch(std::span<T> items) noexcept {
   Position first = 0;
   const std::size_t count = items.empty() ? 0 : claim(tail_, 0, items.size(), first);
-  for (std::size_t i = 0; i < count; ++i) {
-    slot(first + i).item.put(std::move(items[i]));
-    slot(first + i).turn.store(first + i + 1, release);  // sync(item-visible): pairs with claim()
-  }
+  for (std::size_t i = 0; i < count; ++i) fill(first + i, std::move(items[i]));
   return count;
 }
 
@@ -224,18 +241,14 @@ template <class T>
 std::size_t BoundedQueue<T>::try_pop_batch(std::span<T> out) noexcept {
   Position first = 0;
   const std::size_t count = out.empty() ? 0 : claim(head_, 1, out.size(), first);
-  for (std::size_t i = 0; i < count; ++i) {
-    slot(first + i).item.take_into(out[i]);
-    slot(first + i).turn.store(first + i + mask_ + 1,
-                               release);  // sync(slot-free): pairs with claim()
-  }
+  for (std::size_t i = 0; i < count; ++i) empty_into(first + i, out[i]);
   return count;
 }
 
 // At least high_water items wait if the one pushed high_water - 1 positions earlier was not popped
 // yet. Looking at its slot instead of head_ keeps pushers away from the poppers' line.
 template <class T>
-bool BoundedQueue<T>::at_high_water(Position pushed) const noexcept {
+bool BoundedQueue<T>::at_high_water(Position pushed) noexcept {
   if (pushed + 1 < high_water_) return false;
   const Position oldest = pushed + 1 - high_water_;
   // relaxed: a signal by contract, nothing is read on the strength of it.

@@ -1,4 +1,5 @@
-// cache_line_test.cpp: a CacheAligned value shares its cache line with nobody.
+// cache_line_test.cpp: a CacheAligned value shares its cache line with nobody; prefetching has no
+// effect that a program could see.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,13 @@ TEST(CacheAligned, NeighboursOnTheHeapStandOnLinesOfTheirOwn) {
   for (const Byte& byte : row) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&byte.value) % kCacheLine, 0U);
   }
+}
+
+TEST(PrefetchForWrite, ChangesNothingAndTakesAnyAddress) {
+  const int number = 7;
+  prefetch_for_write(&number);
+  prefetch_for_write(nullptr);
+  EXPECT_EQ(number, 7);
 }
 
 }  // namespace
