@@ -184,31 +184,35 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline bool WorkStealingDeque<T>::pop(T& item) noexcept {
   const Index last = own_bottom_ - 1;
-  // relaxed: top only grows; too small a value leads to the careful look below.
-  const Index top = top_.load(relaxed);
-  if (top > last) return false;
+  // Loading top_ here would wait for the exchange by which the pop before took its last item.
+  if (top_seen_ > last) return false;
   item = cells_[last & mask_].load(relaxed);  // relaxed: this thread wrote it
-  if (top == last) return win_last(last);
-  // sync(item-pushed): thieves may learn of older items by this store.
-  bottom_.store(last, release);
-  // sync(last-item): or the owner could miss a thief's advance of top while that thief misses this
-  // retreat of bottom, and both would take the same item.
-  full_fence();
-  // relaxed: the fence decides what must be seen.
-  if (top_.load(relaxed) >= last) [[unlikely]]
-    return win_last(last);
-  own_bottom_ = last;
-  return true;
+  if (top_seen_ < last) {
+    // sync(item-pushed): thieves may learn of older items by this store.
+    bottom_.store(last, release);
+    // sync(last-item): or the owner could miss a thief's advance of top while that thief misses
+    // this retreat of bottom, and both would take the same item.
+    full_fence();
+    // relaxed: the fence decides what must be seen.
+    if (top_.load(relaxed) < last) [[likely]] {
+      own_bottom_ = last;
+      return true;
+    }
+  }
+  return win_last(last);
 }
 
 // The only item left goes to whoever advances top: the owner takes it as a thief would. Afterwards
 // thieves see bottom at top or one below, empty either way, until the next push sets it.
 template <class T>
-bool WorkStealingDeque<T>::win_last(Index last) noexcept {
+[[gnu::always_inline]] inline bool WorkStealingDeque<T>::win_last(Index last) noexcept {
   Index top = last;
-  // relaxed: the exchange alone decides who takes the item, and this thread wrote it. Whoever sees
-  // the new top also sees how far bottom has retreated: a full fence stands behind each retreat.
-  return top_.compare_exchange_strong(top, last + 1, relaxed, relaxed);
+  // sync(cell-free): whoever advanced top so far has read its cell. More is not needed: the
+  // exchange alone decides who takes the item, and this thread wrote it; whoever sees the new top
+  // also sees how far bottom has retreated, for a full fence stands behind each retreat.
+  const bool won = top_.compare_exchange_strong(top, last + 1, acquire, acquire);
+  top_seen_ = last + 1;
+  return won;
 }
 
 template <class T>
