@@ -93,10 +93,27 @@ class BoundedQueue {
   // Racy: right only while nobody pushes or pops.
   [[nodiscard]] std::size_t size_approx() const noexcept;
 
+  // Racy: whether try_pop would find something. Stays away from the pushers' line.
+  [[nodiscard]] bool empty_approx() const noexcept {
+    const Position position = head_.next.load(relaxed);  // relaxed: racy by contract
+    return slots_[position & mask_].turn.load(relaxed) != position + 1;  // relaxed: as above
+  }
+
+  // Items ever pushed. Counts an item before it can be popped, and may count it later for others
+  // than its pusher.
+  [[nodiscard]] std::uint64_t pushed_approx() const noexcept {
+    return tail_.next.load(relaxed);  // relaxed: a count
+  }
+
  private:
   using Position = std::uint64_t;
 
-  struct Slot {
+  // Aligned so that a slot which fits into a line lies in one line.
+  static constexpr std::size_t kSlotBytes = sizeof(Atomic<Position>) + sizeof(Cell<T>);
+  static constexpr std::size_t kSlotAlignment =
+      kSlotBytes <= kCacheLine && std::has_single_bit(kSlotBytes) ? kSlotBytes : 1;
+
+  struct alignas(Atomic<Position>) alignas(Cell<T>) alignas(kSlotAlignment) Slot {
     Atomic<Position> turn;
     Cell<T> item;
   };
@@ -107,6 +124,9 @@ class BoundedQueue {
     // A recent value of `next`: a CPU stalls when it loads what it has just exchanged.
     Atomic<Position> hint = 0;
   };
+
+  // Slots that a pusher asks for in advance.
+  static constexpr Position kAhead = 2;
 
   static std::size_t checked_mask(const BoundedQueueOptions& options);
 
@@ -216,6 +236,8 @@ template <class T>
 [[gnu::always_inline]] inline PushResult BoundedQueue<T>::try_push(T&& item) noexcept {
   Position position = 0;
   if (claim(tail_, 0, 1, position) == 0) return {PushOutcome::full};
+  // Who pushes often finds the line here next time. Where slots share lines, it would only disturb.
+  if constexpr (sizeof(Slot) >= kCacheLine) prefetch(slot(position + kAhead));
   fill(position, std::move(item));
   if (high_water_ != 0 && at_high_water(position)) return {PushOutcome::pushed_at_high_water};
   return {PushOutcome::pushed};

@@ -67,6 +67,9 @@ class WorkStealingDeque {
   class Owner;
   class Thief;
 
+  // Numbers the items in the order of their pushes; a popped item's number is given out again.
+  using Index = std::int64_t;  // signed: bottom is one below top for a moment in pop()
+
   // Throws InvalidArgument unless capacity is a power of two from 2.
   explicit WorkStealingDeque(std::size_t initial_capacity = 256);
   WorkStealingDeque(const WorkStealingDeque&) = delete;
@@ -76,8 +79,6 @@ class WorkStealingDeque {
   [[nodiscard]] Thief thief() noexcept { return Thief(*this); }
 
  private:
-  using Index = std::int64_t;  // signed: bottom is one below top for a moment in pop()
-
   struct Buffer {
     explicit Buffer(std::size_t capacity)
         : mask(static_cast<Index>(capacity) - 1), cells(std::make_unique<Atomic<T>[]>(capacity)) {}
@@ -92,7 +93,7 @@ class WorkStealingDeque {
   static std::size_t checked(std::size_t capacity);
   void push(T item);
   bool pop(T& item) noexcept;
-  Steal<T> steal() noexcept;
+  Steal<T> steal(Index not_before) noexcept;
   StealBatch steal_half(std::span<T> out) noexcept;
   bool win_last(Index last) noexcept;
   void make_room(Index bottom);
@@ -124,6 +125,9 @@ class WorkStealingDeque<T>::Owner {
     return deque_->pop(item) ? std::optional<T>(item) : std::nullopt;
   }
 
+  // The number that the next item gets.
+  [[nodiscard]] Index next_index() const noexcept { return deque_->own_bottom_; }
+
  private:
   friend class WorkStealingDeque;
   explicit Owner(WorkStealingDeque& deque) noexcept : deque_(&deque) {}
@@ -134,8 +138,8 @@ class WorkStealingDeque<T>::Owner {
 template <class T>
 class WorkStealingDeque<T>::Thief {
  public:
-  // The item pushed first.
-  [[nodiscard]] Steal<T> steal() noexcept { return deque_->steal(); }
+  // The item pushed first; `empty` as well if its number is below `not_before`.
+  [[nodiscard]] Steal<T> steal(Index not_before = 0) noexcept { return deque_->steal(not_before); }
 
   // Up to half of the items (rounded up), the oldest first, at most out.size(): one steal after
   // another, for one exchange over several items would let the owner take one of them too. Ends at
@@ -216,13 +220,13 @@ template <class T>
 }
 
 template <class T>
-Steal<T> WorkStealingDeque<T>::steal() noexcept {
+Steal<T> WorkStealingDeque<T>::steal(Index not_before) noexcept {
   // sync(last-item): both seq_cst, so that a thief which sees another's
   // advance of top sees the retreat of bottom that the advance raced with. Acquire would not do:
   // litmus_test.cpp has the counterexample.
   Index top = top_.load(seq_cst);
   const Index bottom = bottom_.load(seq_cst);  // sync(last-item), sync(item-pushed)
-  if (top >= bottom) return {StealOutcome::empty, T{}};
+  if (top >= bottom || top < not_before) return {StealOutcome::empty, T{}};
   const Buffer& buffer = *buffer_.load(acquire);  // sync(buffer-grown): its cells are filled
   const Atomic<T>& cell = buffer[top];
   const Moment when = plain_moment();
@@ -242,7 +246,7 @@ StealBatch WorkStealingDeque<T>::steal_half(std::span<T> out) noexcept {
   std::size_t count = 0;
   StealOutcome last = StealOutcome::empty;
   while (count < wanted) {
-    const Steal<T> loot = steal();
+    const Steal<T> loot = steal(0);
     last = loot.outcome;
     if (last != StealOutcome::taken) break;
     out[count++] = loot.item;

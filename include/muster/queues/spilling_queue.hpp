@@ -1,0 +1,152 @@
+// spilling_queue.hpp: a first-in first-out queue that is a ring while it is short, and grows.
+//
+// Items go through a BoundedQueue until that is full; from then on into chunks behind a mutex,
+// until those are used up. Whoever finds the ring empty takes a whole chunk and fills the ring from
+// it, without the lock. So an ordinary load never meets a lock or an allocation, and in a burst the
+// lock is held for one item at a time by who pushes, and once in a chunk by who pops.
+//
+// Items of one producer come out in the order they went in, if one thread pops.
+//
+// Thread safety: any member from any thread. Construction and destruction by one thread, alone.
+// Ordering: whatever the pusher did before push is visible to whoever pops the item.
+// Bound: none of its own; whoever pushes must see to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <utility>
+#include <vector>
+
+#include <muster/queues/bounded_queue.hpp>
+#include <muster/sync/atomic.hpp>
+#include <muster/sync/cache_line.hpp>
+#include <muster/sync/mutex.hpp>
+
+namespace muster {
+
+enum class SpillPop {
+  empty,
+  popped,
+  refilled,  // popped, and others have become available that were in nobody's sight: tell sleepers
+};
+
+template <class T>
+class SpillingQueue {
+ public:
+  // Throws InvalidArgument unless `ring_capacity` is a power of two from 2.
+  explicit SpillingQueue(std::size_t ring_capacity) : ring_(ring_capacity) {}
+
+  // Throws std::bad_alloc if there is no memory for another chunk; the item is the caller's then.
+  void push(T&& item) {
+    if (!try_push(std::move(item))) spill(std::move(item));
+  }
+
+  // False, and the item is the caller's, if it would have to be spilled.
+  [[nodiscard]] bool try_push(T&& item) noexcept {
+    // relaxed: a producer sees its own spill; others' order does not matter.
+    return spilled_.load(relaxed) == 0 && ring_.try_push(std::move(item));
+  }
+
+  [[nodiscard]] SpillPop try_pop(T& out) noexcept {
+    // sync(spill): first, so that what has left the chunks by then is found in the ring.
+    const bool spilled = spilled_.load(acquire) != 0;
+    if (ring_.try_pop(out)) return SpillPop::popped;
+    return spilled ? refill(out) : SpillPop::empty;
+  }
+
+  // Racy: whether try_pop would find something. Stays away from the pushers' line.
+  [[nodiscard]] bool empty_approx() const noexcept {
+    return ring_.empty_approx() && spilled_.load(relaxed) == 0;  // relaxed: racy by contract
+  }
+
+  // Racy.
+  [[nodiscard]] std::size_t size_approx() const noexcept {
+    return ring_.size_approx() + spilled_.load(relaxed);  // relaxed: racy by contract
+  }
+
+  // Items ever pushed. Counts an item before it can be popped; may count those twice that are on
+  // their way from a chunk to the ring.
+  [[nodiscard]] std::uint64_t pushed_approx() const noexcept {
+    // sync(refilled): what was moved is counted in the ring.
+    const std::uint64_t refilled = refilled_.load(acquire);
+    // relaxed: a count.
+    return spilled_ever_.load(relaxed) + ring_.pushed_approx() - refilled;
+  }
+
+ private:
+  // Enough to make a lock per chunk cheap, few enough that others find chunks too.
+  static constexpr std::size_t kChunk = 64;
+
+  using Chunk = std::vector<T>;
+  using Chunks = std::list<Chunk>;
+
+  // Sections under the lock are short, and to sleep for one is dear.
+  void lock_briefly() MUSTER_THREAD_ANNOTATION(acquire_capability(mutex_)) {
+    for (int i = 0; i < 50; ++i) {
+      if (mutex_.try_lock()) return;
+      spin_pause();
+    }
+    mutex_.lock();
+  }
+
+  [[gnu::noinline]] void spill(T&& item) MUSTER_EXCLUDES(mutex_) {
+    lock_briefly();
+    try {
+      if (chunks_.empty() || chunks_.back().size() == kChunk) add_chunk();
+    } catch (...) {
+      mutex_.unlock();
+      throw;
+    }
+    chunks_.back().push_back(std::move(item));  // within its reserve
+    // relaxed: a count, before anybody can pop the item.
+    spilled_ever_.store(spilled_ever_.load(relaxed) + 1, relaxed);
+    spilled_.fetch_add(1, release);  // sync(spill): pairs with the load in try_pop()
+    mutex_.unlock();
+  }
+
+  void add_chunk() MUSTER_REQUIRES(mutex_) {
+    if (spare_.empty()) {
+      spare_.emplace_back();
+      spare_.back().reserve(kChunk);
+    }
+    chunks_.splice(chunks_.end(), spare_, spare_.begin());
+  }
+
+  [[gnu::noinline]] SpillPop refill(T& out) noexcept MUSTER_EXCLUDES(mutex_) {
+    Chunks taken;
+    lock_briefly();
+    if (!chunks_.empty()) taken.splice(taken.begin(), chunks_, chunks_.begin());
+    mutex_.unlock();
+    if (taken.empty()) {  // the last chunk is on its way to the ring
+      return ring_.try_pop(out) ? SpillPop::popped : SpillPop::empty;
+    }
+    Chunk& chunk = taken.front();
+    out = std::move(chunk.front());
+    std::size_t moved = 1;
+    while (moved < chunk.size() && ring_.try_push(std::move(chunk[moved]))) ++moved;
+    refilled_.fetch_add(moved - 1, release);  // sync(refilled): pairs with pushed_approx()
+    chunk.erase(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(moved));
+    lock_briefly();
+    // What found no room goes back to the front.
+    Chunks& next = chunk.empty() && spare_.empty() ? spare_ : chunks_;
+    if (!chunk.empty() || spare_.empty()) next.splice(next.begin(), taken);
+    spilled_.fetch_sub(moved,
+                       release);  // sync(spill): as in spill(); only now pushers use the ring
+    mutex_.unlock();
+    return moved > 1 ? SpillPop::refilled : SpillPop::popped;
+  }
+
+  // Any thread.
+  BoundedQueue<T> ring_;
+  alignas(kCacheLine) Atomic<std::size_t> spilled_ = 0;  // items in chunks
+  Atomic<std::uint64_t> spilled_ever_ = 0;
+  Atomic<std::uint64_t> refilled_ = 0;  // of those, moved to the ring
+
+  // Guarded by mutex_.
+  Mutex mutex_;
+  Chunks chunks_ MUSTER_GUARDED_BY(mutex_);  // oldest first
+  Chunks spare_ MUSTER_GUARDED_BY(mutex_);   // one empty chunk, or none
+};
+
+}  // namespace muster
