@@ -2,7 +2,8 @@
 //
 // An ordinary outcome (full, empty, timed out) is a return value, never an exception, and a broken
 // invariant aborts (MUSTER_ASSERT). What is left: the caller asked for something impossible
-// (InvalidArgument), or the world failed (SystemFailure).
+// (InvalidArgument, WouldDeadlock), the world failed (SystemFailure), or a task was accepted and
+// will give no result (Stopped, Cancelled); those reach whoever waits for it.
 //
 //     try {
 //       ThreadPool pool(options);
@@ -28,6 +29,9 @@ namespace muster {
 enum class ErrorCode {
   invalid_argument,
   system_failure,
+  stopped,
+  cancelled,
+  would_deadlock,
 };
 
 MUSTER_API std::string_view to_string(ErrorCode code);
@@ -89,6 +93,33 @@ class MUSTER_API SystemFailure : public Error {
 
  private:
   int error_number_;
+};
+
+// The pool has been stopped: it takes no more tasks, or has dropped this one.
+class MUSTER_API Stopped : public Error {
+ public:
+  explicit Stopped(const std::string& message) : Error(ErrorCode::stopped, message) {}
+  Stopped(const Stopped&) = default;
+  Stopped& operator=(const Stopped&) = default;
+  ~Stopped() override;
+};
+
+// The task was cancelled before it began.
+class MUSTER_API Cancelled : public Error {
+ public:
+  explicit Cancelled(const std::string& message) : Error(ErrorCode::cancelled, message) {}
+  Cancelled(const Cancelled&) = default;
+  Cancelled& operator=(const Cancelled&) = default;
+  ~Cancelled() override;
+};
+
+// A worker was about to wait for something that cannot happen before it goes on.
+class MUSTER_API WouldDeadlock : public Error {
+ public:
+  explicit WouldDeadlock(const std::string& message) : Error(ErrorCode::would_deadlock, message) {}
+  WouldDeadlock(const WouldDeadlock&) = default;
+  WouldDeadlock& operator=(const WouldDeadlock&) = default;
+  ~WouldDeadlock() override;
 };
 
 }  // namespace muster

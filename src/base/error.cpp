@@ -35,6 +35,12 @@ std::string_view to_string(ErrorCode code) {
       return "invalid_argument";
     case ErrorCode::system_failure:
       return "system_failure";
+    case ErrorCode::stopped:
+      return "stopped";
+    case ErrorCode::cancelled:
+      return "cancelled";
+    case ErrorCode::would_deadlock:
+      return "would_deadlock";
   }
   return "unknown";
 }
@@ -55,5 +61,9 @@ SystemFailure::SystemFailure(const std::string& attempt, int error_number,
     : Error(ErrorCode::system_failure, explain(attempt, error_number, advice)),
       error_number_(error_number) {}
 SystemFailure::~SystemFailure() = default;
+
+Stopped::~Stopped() = default;
+Cancelled::~Cancelled() = default;
+WouldDeadlock::~WouldDeadlock() = default;
 
 }  // namespace muster

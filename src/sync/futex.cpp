@@ -23,6 +23,12 @@ timespec to_timespec(Time deadline) {
           .tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000)};
 }
 
+void wake(Atomic<std::uint32_t>& word, int sleepers) noexcept {
+  const long woken = syscall(SYS_futex, &word.raw(), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, sleepers);
+  // A word in a frame or an object that its last reader has given back: nobody sleeps there.
+  if (woken < 0) MUSTER_ASSERT(errno == EFAULT);
+}
+
 }  // namespace
 
 FutexOutcome futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -42,8 +48,11 @@ FutexOutcome futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
 }
 
 void futex_wake_one(Atomic<std::uint32_t>& word) noexcept {
-  const long woken = syscall(SYS_futex, &word.raw(), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
-  MUSTER_ASSERT(woken >= 0);
+  wake(word, 1);
+}
+
+void futex_wake_all(Atomic<std::uint32_t>& word) noexcept {
+  wake(word, INT_MAX);
 }
 
 }  // namespace muster

@@ -73,6 +73,10 @@ class Atomic {
     testing::this_threads_shaker.before_access();
     return value_.fetch_add(value, order);
   }
+  T fetch_sub(T value, std::memory_order order) noexcept {
+    testing::this_threads_shaker.before_access();
+    return value_.fetch_sub(value, order);
+  }
   T fetch_or(T value, std::memory_order order) noexcept {
     testing::this_threads_shaker.before_access();
     return value_.fetch_or(value, order);
@@ -123,5 +127,6 @@ enum class FutexOutcome;
 FutexOutcome futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
                         std::optional<Time> deadline) noexcept;
 void futex_wake_one(Atomic<std::uint32_t>& word) noexcept;
+void futex_wake_all(Atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace muster

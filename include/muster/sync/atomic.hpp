@@ -54,6 +54,7 @@ class Atomic {
   }
 
   T fetch_add(T value, std::memory_order order) noexcept { return value_.fetch_add(value, order); }
+  T fetch_sub(T value, std::memory_order order) noexcept { return value_.fetch_sub(value, order); }
   T fetch_or(T value, std::memory_order order) noexcept { return value_.fetch_or(value, order); }
   T fetch_and(T value, std::memory_order order) noexcept { return value_.fetch_and(value, order); }
 

@@ -32,6 +32,9 @@ MUSTER_API FutexOutcome futex_wait(Atomic<std::uint32_t>& word, std::uint32_t ex
 // Wakes at most one thread that sleeps on `word`.
 MUSTER_API void futex_wake_one(Atomic<std::uint32_t>& word) noexcept;
 
+// Wakes all of them.
+MUSTER_API void futex_wake_all(Atomic<std::uint32_t>& word) noexcept;
+
 #endif
 
 }  // namespace muster

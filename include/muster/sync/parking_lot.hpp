@@ -62,6 +62,14 @@ class MUSTER_API ParkingLot {
   // Wakes every worker, parked or about to park. For stopping.
   void wake_all() noexcept;
 
+  // Racy: whether any worker has announced and was not picked yet.
+  [[nodiscard]] bool empty_approx() const noexcept {
+    for (std::size_t word = 0; word < words_; ++word) {
+      if (parked_[word].value.load(relaxed) != 0) return false;  // relaxed: racy by contract
+    }
+    return true;
+  }
+
   // Racy: workers that have announced and were not picked yet.
   [[nodiscard]] std::size_t parked_approx() const noexcept;
 

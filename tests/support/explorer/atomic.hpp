@@ -89,6 +89,10 @@ class Atomic {
               const SourceLocation& at = SourceLocation::current()) {
     return update(explore::Rmw::add, value, order, at);
   }
+  T fetch_sub(T value, std::memory_order order,
+              const SourceLocation& at = SourceLocation::current()) {
+    return update(explore::Rmw::add, static_cast<T>(T{0} - value), order, at);
+  }
   T fetch_or(T value, std::memory_order order,
              const SourceLocation& at = SourceLocation::current()) {
     return update(explore::Rmw::bit_or, value, order, at);

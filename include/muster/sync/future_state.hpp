@@ -1,0 +1,170 @@
+// future_state.hpp: what a Future and its task share.
+//
+// A state is settled once: with a value, or with an exception. It knows how to begin its task, so
+// that a worker who waits for it can run it instead of waiting.
+//
+// Thread safety: settle() by whoever has claimed the task, once; the rest by any thread.
+// Ordering: what was done before settling is visible to whoever sees is_settled().
+// Lifetime: counted references; the count begins with two, one for the Future and one for the task.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <muster/base/api.hpp>
+#include <muster/base/clock.hpp>
+#include <muster/sync/atomic.hpp>
+
+namespace muster {
+
+// Throws InvalidArgument if `duration` is negative; a very long one means "never".
+MUSTER_API Time deadline_after(Duration duration);
+
+// True on threads that run tasks of a pool: there a wait begins the awaited task itself.
+extern MUSTER_API constinit thread_local bool waits_run_tasks
+    __attribute__((tls_model("initial-exec")));
+
+class MUSTER_API FutureStateBase {
+ public:
+  FutureStateBase() = default;
+  FutureStateBase(const FutureStateBase&) = delete;
+  FutureStateBase& operator=(const FutureStateBase&) = delete;
+
+  [[nodiscard]] bool is_settled() const noexcept {
+    return phase_.load(acquire) == settled;  // sync(settled): pairs with the exchange in settle()
+  }
+
+  // False if `deadline` passed first.
+  bool wait(std::optional<Time> deadline);
+
+  // Runs the task unless somebody has begun or cancelled it.
+  void run_if_unclaimed() noexcept {
+    if (claim()) run();
+  }
+
+  // False if the task has begun.
+  bool cancel();
+
+  // Settles it with `error` unless the task has begun.
+  void abandon(std::exception_ptr error) noexcept;
+
+  void drop_reference() noexcept;
+
+ protected:
+  virtual ~FutureStateBase();
+
+  // Runs the task and settles. Requires: claimed by the caller.
+  virtual void run() noexcept = 0;
+
+  // Destroys what the task has captured. Requires: claimed by the caller, and not run.
+  virtual void drop_task() noexcept = 0;
+
+  void settle() noexcept;
+  void settle_with(std::exception_ptr error) noexcept {
+    error_ = std::move(error);
+    settle();
+  }
+  void rethrow_error() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  enum Phase : std::uint32_t { pending, awaited, settled };
+
+  // True for one caller.
+  bool claim() noexcept {
+    // relaxed: who claims touches only what was there before the state was shared.
+    return !claimed_.exchange(true, relaxed);
+  }
+
+  // Any thread.
+  Atomic<std::uint32_t> references_ = 2;
+  Atomic<std::uint32_t> phase_ = pending;  // those who wait sleep on it
+  Atomic<bool> claimed_ = false;
+
+  // Before settling whoever has claimed the task, afterwards the Future's holder.
+  std::exception_ptr error_;
+};
+
+template <class T>
+class FutureState : public FutureStateBase {
+ public:
+  // Requires: settled. Throws what the task threw. Once.
+  T take() {
+    rethrow_error();
+    if constexpr (!std::is_void_v<T>) return std::move(*value_);
+  }
+
+ protected:
+  // What the task gives; for void anything will do.
+  std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value_;
+};
+
+// Holds one reference to a state.
+template <class State>
+class FutureRef {
+ public:
+  FutureRef() noexcept = default;
+  explicit FutureRef(State* adopted) noexcept : state_(adopted) {}
+  FutureRef(FutureRef&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  FutureRef& operator=(FutureRef&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~FutureRef() {
+    if (state_ != nullptr) state_->drop_reference();
+  }
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  State* operator->() const noexcept { return state_; }
+  State& operator*() const noexcept { return *state_; }
+
+ private:
+  State* state_ = nullptr;
+};
+
+// A task that gives T, in one allocation with the state of its Future.
+template <class T, class F>
+class SubmittedTask final : public FutureState<T> {
+ public:
+  template <class G>
+  explicit SubmittedTask(G&& callable) : callable_(std::forward<G>(callable)) {}
+
+ private:
+  void run() noexcept override {
+    try {
+      if constexpr (std::is_void_v<T>) {
+        std::invoke(*callable_);
+      } else {
+        this->value_.emplace(std::invoke(*callable_));
+      }
+      callable_.reset();
+      this->settle();
+    } catch (...) {
+      callable_.reset();
+      this->settle_with(std::current_exception());
+    }
+  }
+  void drop_task() noexcept override { callable_.reset(); }
+
+  std::optional<F> callable_;
+};
+
+// What a queue holds of a submitted task. Abandoned if it is destroyed without having run.
+class MUSTER_API QueuedTask {
+ public:
+  explicit QueuedTask(FutureStateBase* adopted) noexcept : state_(adopted) {}
+  void operator()() noexcept { state_->run_if_unclaimed(); }
+  ~QueuedTask();
+  QueuedTask(QueuedTask&& other) noexcept = default;
+
+ private:
+  FutureRef<FutureStateBase> state_;
+};
+
+}  // namespace muster

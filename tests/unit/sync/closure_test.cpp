@@ -1,0 +1,103 @@
+// closure_test.cpp: what a closure stores, when it runs and when it lets go.
+#include <array>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <muster/sync/closure.hpp>
+
+namespace muster {
+namespace {
+
+TEST(Closure, RunsItsCallableOnceAndIsEmptyThen) {
+  int runs = 0;
+  Closure closure([&runs] { ++runs; });
+  EXPECT_TRUE(closure);
+  std::move(closure)();
+  EXPECT_FALSE(closure);  // NOLINT: that is the claim
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(Closure, AnEmptyOneIsFalseAndCanBeReset) {
+  Closure closure;
+  EXPECT_FALSE(closure);
+  closure.reset();
+  const Closure moved(std::move(closure));
+  EXPECT_FALSE(moved);
+}
+
+TEST(Closure, MovingTakesTheCallableAlong) {
+  std::string text;
+  Closure first([&text, word = std::string("short")] { text += word; });
+  Closure second(std::move(first));
+  Closure third([&text] { text += "dropped"; });
+  third = std::move(second);
+  EXPECT_FALSE(first);   // NOLINT: that is the claim
+  EXPECT_FALSE(second);  // NOLINT: that is the claim
+  std::move(third)();
+  EXPECT_EQ(text, "short");
+}
+
+TEST(Closure, CapturesEndWithTheCallAlsoIfItThrows) {
+  const auto item = std::make_shared<int>(1);
+  Closure quiet([item] {});
+  Closure loud([item] { throw std::runtime_error("loud"); });
+  EXPECT_EQ(item.use_count(), 3);
+  std::move(quiet)();
+  EXPECT_EQ(item.use_count(), 2);
+  EXPECT_THROW(std::move(loud)(), std::runtime_error);
+  EXPECT_EQ(item.use_count(), 1);
+}
+
+TEST(Closure, CapturesEndWithAClosureThatNeverRan) {
+  const auto item = std::make_shared<int>(1);
+  {
+    const Closure inside([item] {});
+    const Closure outside([item, room = std::array<char, 100>{}] { (void)room; });
+    EXPECT_EQ(item.use_count(), 3);
+  }
+  EXPECT_EQ(item.use_count(), 1);
+}
+
+TEST(Closure, LargeCallablesAreKeptOutside) {
+  std::array<int, 100> numbers{};
+  numbers[99] = 7;
+  int seen = 0;
+  Closure first([numbers, &seen] { seen = numbers[99]; });
+  Closure second(std::move(first));
+  std::move(second)();
+  EXPECT_EQ(seen, 7);
+}
+
+TEST(Closure, TakesFunctionsAndMoveOnlyCallables) {
+  static int runs = 0;
+  Closure function(+[] { ++runs; });
+  Closure wrapped(std::function<void()>([] { ++runs; }));
+  Closure owner([number = std::make_unique<int>(3)] { runs += *number; });
+  std::move(function)();
+  std::move(wrapped)();
+  std::move(owner)();
+  EXPECT_EQ(runs, 5);
+}
+
+// Not trivially copyable, as libstdc++'s std::string, which points into itself.
+TEST(Closure, CallablesThatPointIntoThemselvesSurviveAMove) {
+  struct Inner {
+    int value = 5;
+    int* self = &value;
+    Inner() = default;
+    Inner(Inner&& other) noexcept : value(other.value) {}
+  };
+  int seen = 0;
+  Closure first([inner = Inner(), &seen]() mutable { seen = *inner.self; });
+  Closure second(std::move(first));
+  std::move(second)();
+  EXPECT_EQ(seen, 5);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,122 @@
+// future_test.cpp: a future and its task, without a pool.
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <muster/error.hpp>
+#include <muster/future.hpp>
+#include <muster/sync/closure.hpp>
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A future, and what a queue would hold of its task.
+template <class F>
+auto make_task(F&& task) {
+  using Result = std::invoke_result_t<F&>;
+  auto* const state = new SubmittedTask<Result, std::decay_t<F>>(std::forward<F>(task));
+  return std::pair(Future<Result>(FutureRef<FutureState<Result>>(state)),
+                   Closure(QueuedTask(state)));
+}
+
+TEST(Future, ADefaultOneIsNotValid) {
+  const Future<int> future;
+  EXPECT_FALSE(future.valid());
+}
+
+TEST(Future, GivesWhatTheTaskGaveOnce) {
+  auto [future, task] = make_task([] { return std::make_unique<int>(42); });
+  EXPECT_TRUE(future.valid());
+  EXPECT_FALSE(future.is_ready());
+  std::move(task)();
+  EXPECT_TRUE(future.is_ready());
+  EXPECT_EQ(*future.get(), 42);
+  EXPECT_FALSE(future.valid());
+}
+
+TEST(Future, OfVoidSaysOnlyThatItIsDone) {
+  bool ran = false;
+  auto [future, task] = make_task([&ran] { ran = true; });
+  std::move(task)();
+  future.get();
+  EXPECT_TRUE(ran);
+}
+
+TEST(Future, ThrowsWhatTheTaskThrew) {
+  auto [future, task] = make_task([]() -> int { throw std::out_of_range("far"); });
+  std::move(task)();
+  EXPECT_THROW(future.get(), std::out_of_range);
+}
+
+TEST(Future, WaitingForATimeMayBeInVain) {
+  auto [future, task] = make_task([] { return 1; });
+  EXPECT_EQ(future.wait_for(0ns), FutureStatus::pending);
+  EXPECT_EQ(future.wait_for(1ms), FutureStatus::pending);
+  std::move(task)();
+  EXPECT_EQ(future.wait_for(0ns), FutureStatus::ready);
+  EXPECT_EQ(future.wait_for(Duration::max()), FutureStatus::ready);
+}
+
+TEST(Future, ANegativeWaitIsRefused) {
+  auto [future, task] = make_task([] { return 1; });
+  EXPECT_THROW(future.wait_for(-1ns), InvalidArgument);
+}
+
+TEST(Future, WakesWhoeverWaitsForIt) {
+  auto [future, task] = make_task([] { return 7; });
+  std::jthread runner([queued = std::move(task)]() mutable { std::move(queued)(); });
+  EXPECT_EQ(future.get(), 7);
+}
+
+TEST(Future, ACancelledTaskNeverRunsAndItsCapturesEndAtOnce) {
+  const auto capture = std::make_shared<int>(1);
+  bool ran = false;
+  auto [future, task] = make_task([capture, &ran] { ran = true; });
+  EXPECT_TRUE(future.cancel());
+  EXPECT_EQ(capture.use_count(), 1);
+  std::move(task)();
+  EXPECT_FALSE(ran);
+  EXPECT_THROW(future.get(), Cancelled);
+}
+
+TEST(Future, WhatHasBegunCannotBeCancelled) {
+  auto [future, task] = make_task([] { return 1; });
+  std::move(task)();
+  EXPECT_FALSE(future.cancel());
+  EXPECT_EQ(future.get(), 1);
+}
+
+TEST(Future, ATaskThatIsDroppedUnrunSaysStopped) {
+  const auto capture = std::make_shared<int>(1);
+  auto [future, task] = make_task([capture] { return *capture; });
+  task.reset();
+  EXPECT_EQ(capture.use_count(), 1);
+  EXPECT_THROW(future.get(), Stopped);
+}
+
+TEST(Future, DroppingAFutureDoesNotCancelItsTask) {
+  bool ran = false;
+  auto [future, task] = make_task([&ran] { ran = true; });
+  {
+    const Future<void> dropped = std::move(future);
+  }
+  std::move(task)();
+  EXPECT_TRUE(ran);
+}
+
+TEST(Future, WaitingWhereWaitsRunTasksRunsTheAwaitedOne) {
+  auto [future, task] = make_task([] { return std::this_thread::get_id(); });
+  waits_run_tasks = true;
+  EXPECT_EQ(future.get(), std::this_thread::get_id());
+  waits_run_tasks = false;
+  std::move(task)();  // finds nothing left to do
+}
+
+}  // namespace
+}  // namespace muster
