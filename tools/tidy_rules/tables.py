@@ -18,6 +18,7 @@ PUBLIC_HEADERS = {
     "future.hpp": "sync",
     "metrics.hpp": "observe",
     "strategy.hpp": "policy",
+    "join.hpp": "threads",
     "thread_pool.hpp": "threads",
     "process_pool.hpp": "processes",
     "job_pool.hpp": "jobs",

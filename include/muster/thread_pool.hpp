@@ -1,0 +1,186 @@
+// thread_pool.hpp: a fixed crew of threads for tasks from anywhere and for parallel algorithms.
+//
+//     muster::ThreadPool pool({.workers = 4});
+//     pool.post([] { write_log(); });                              // fire and forget
+//     muster::Future<int> answer = pool.submit([] { return 42; });
+//     long sum = pool.run([&] { return fork_join_sum(data); });    // see join.hpp
+//     pool.parallel_for(0, n, [&](std::size_t i) { out[i] = f(in[i]); });
+//
+// Each worker has an inbox; who has nothing to do takes from the others, so no worker sleeps while
+// a task waits. Tasks have no order among each other, except that none is overtaken for ever. What
+// a task posts is run by the same worker next, warm from its caches, unless somebody takes it.
+//
+// Thread safety: any member from any thread, except construction and destruction.
+// Lifetime: the destructor stops the pool: it runs whatever was accepted, then joins its threads.
+// Design notes: docs/design/fork_join.md, docs/design/roster.md
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <muster/base/api.hpp>
+#include <muster/error.hpp>
+#include <muster/future.hpp>
+#include <muster/join.hpp>
+#include <muster/sync/closure.hpp>
+#include <muster/threads/splitting.hpp>
+
+namespace muster {
+
+enum class Queueing {
+  stealing,  // an inbox per worker, and stealing
+  global,    // one queue behind one mutex, as a baseline; joins run one after the other
+};
+
+// What a worker without work does before it sleeps.
+enum class IdlePolicy {
+  power,     // looks around once
+  balanced,  // looks around for some 20 us
+  latency,   // looks around for some 500 us: quick to react, and busy meanwhile
+};
+
+struct ThreadPoolOptions {
+  // Threads, up to 1024. 0: one per CPU that this process may use, by its mask and its cgroup
+  // quota.
+  unsigned workers = 0;
+
+  Queueing queueing = Queueing::stealing;
+  IdlePolicy idle = IdlePolicy::balanced;
+
+  // Called with what a posted task has thrown, on the worker. Unset: it is logged. Must not throw.
+  std::function<void(std::exception_ptr)> on_error = {};
+
+  // Called on each worker's thread, first and last thing. Must not throw.
+  std::function<void(unsigned worker)> on_worker_start = {};
+  std::function<void(unsigned worker)> on_worker_exit = {};
+
+  // Threads are named after it: "muster-0". At most 10 characters, the kernel cuts the rest.
+  std::string thread_name = "muster";
+};
+
+// Every problem with the options; empty: none.
+MUSTER_API std::vector<BadField> validate(const ThreadPoolOptions& options);
+
+// Exact while the pool is idle, otherwise a little out of date.
+struct ThreadPoolStats {
+  struct Worker {
+    std::uint64_t completed = 0;
+    std::uint64_t failed = 0;  // of those, tasks that threw (posted ones)
+    std::uint64_t steal_attempts = 0;
+    std::uint64_t successful_steals = 0;
+    std::uint64_t lost_races = 0;
+    std::uint64_t forks_offered = 0;
+    std::uint64_t forks_taken = 0;
+    std::uint64_t idle_spins = 0;  // looks around that found nothing
+    std::uint64_t parks = 0;
+    std::uint64_t queued = 0;
+    bool busy = false;
+  };
+  std::vector<Worker> workers = {};
+
+  std::uint64_t submitted = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t queued = 0;
+  unsigned busy_workers = 0;
+  unsigned sleeping_workers = 0;
+};
+
+class Crew;
+
+class MUSTER_API ThreadPool {
+ public:
+  // Throws InvalidArgument naming every bad field, or SystemFailure if a thread cannot be started.
+  explicit ThreadPool(const ThreadPoolOptions& options = {});
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // Runs `task` on a worker, some time. Allocates nothing for a callable of up to 48 bytes. What it
+  // throws goes to on_error. Throws Stopped after stop().
+  template <class F>
+    requires std::is_invocable_v<std::decay_t<F>&>
+  void post(F&& task) {
+    check_callable(task);
+    post_closure(Closure(std::forward<F>(task)));
+  }
+
+  // The same with a result. After stop() the future holds Stopped.
+  template <class F>
+    requires std::is_invocable_v<std::decay_t<F>&>
+  [[nodiscard]] auto submit(F&& task) {
+    using Result = std::invoke_result_t<std::decay_t<F>&>;
+    static_assert(!std::is_reference_v<Result>, "a task gives a value or a pointer");
+    check_callable(task);
+    auto* const state = new SubmittedTask<Result, std::decay_t<F>>(std::forward<F>(task));
+    Future<Result> future{FutureRef<FutureState<Result>>(state)};
+    submit_state(state);
+    return future;
+  }
+
+  // Runs `f` on a worker and waits for what it gives: the way into join() from outside. On a worker
+  // of this pool it is a plain call. Throws what `f` throws, or Stopped.
+  template <class F>
+  std::invoke_result_t<F&> run(F&& f) {
+    if (is_inside()) return std::invoke(f);
+    return submit([&f]() -> std::invoke_result_t<F&> { return std::invoke(f); }).get();
+  }
+
+  // Calls body(i) for each i from `first` up to `last`, in any order, in parallel, and waits. If
+  // calls throw, one of their exceptions comes out, and some calls may not be made.
+  // `grain`: how many calls are made in a row; 0 chooses.
+  template <class Body>
+  void parallel_for(std::size_t first, std::size_t last, const Body& body, std::size_t grain = 0) {
+    if (first >= last) return;
+    run([&] { Splitting(worker_count(), grain).for_each(first, last, body); });
+  }
+
+  // combine(... combine(init, map(first)) ..., map(last - 1)), where `combine` must be associative;
+  // it is called in order, in parallel. `init` is the neutral element: it may be used several
+  // times.
+  template <class T, class Map, class Combine>
+  T parallel_reduce(std::size_t first, std::size_t last, const T& init, const Map& map,
+                    const Combine& combine, std::size_t grain = 0) {
+    if (first >= last) return init;
+    return run([&]() -> T {
+      return Splitting(worker_count(), grain).reduce(first, last, init, map, combine);
+    });
+  }
+
+  // Until every task that was accepted before or meanwhile is done. Throws WouldDeadlock on a
+  // worker of this pool.
+  void wait_idle();
+
+  // Takes no more tasks, runs all that were accepted, also those that they post, and ends the
+  // threads. Harmless when called again. Throws WouldDeadlock on a worker of this pool.
+  void stop();
+
+  [[nodiscard]] unsigned worker_count() const noexcept;
+  [[nodiscard]] ThreadPoolStats stats() const;
+
+  // True on a worker of this pool.
+  [[nodiscard]] bool is_inside() const noexcept;
+
+ private:
+  template <class F>
+  static void check_callable(const F& task) {
+    if constexpr (requires { task == nullptr; }) {
+      if (task == nullptr) refuse_empty_callable();
+    }
+  }
+  [[noreturn]] static void refuse_empty_callable();
+  void post_closure(Closure&& task);
+  void submit_state(FutureStateBase* state);
+
+  const std::unique_ptr<Crew> crew_;
+};
+
+}  // namespace muster

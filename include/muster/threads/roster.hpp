@@ -1,0 +1,79 @@
+// roster.hpp: which workers search for work and which sleep, so that neither is one too many.
+//
+// A worker without work of its own searches for a while, then sleeps. Whoever publishes work wakes
+// a sleeper, unless somebody searches: that one will find it. This keeps the publisher away from
+// the kernel, and leaves two holes: a searcher who finds something may have been counted on for
+// other work too, and so may one who gives up. Both count themselves out first and look afterwards.
+//
+//     roster.begin_search();
+//     if (find_work()) {
+//       if (roster.end_search() && more_work()) roster.notify();
+//       return run();
+//     }
+//     const auto ticket = roster.give_up(me);          // no longer a searcher, and seen by wakers
+//     if (find_work()) {
+//       roster.stay(ticket);
+//       if (more_work()) roster.notify();
+//       return run();
+//     }
+//     roster.sleep(ticket);
+//
+// Promise: work published before notify() is not left waiting while a worker sleeps and nobody
+// searches.
+//
+// Thread safety: notify from any thread; the rest by the worker with that index.
+// Design note: docs/design/roster.md
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include <muster/base/api.hpp>
+#include <muster/base/clock.hpp>
+#include <muster/sync/atomic.hpp>
+#include <muster/sync/cache_line.hpp>
+#include <muster/sync/parking_lot.hpp>
+
+namespace muster {
+
+class MUSTER_API Roster {
+ public:
+  // Throws InvalidArgument as ParkingLot does.
+  explicit Roster(std::size_t workers) : lot_(workers) {}
+
+  void begin_search() noexcept;
+
+  // Found something. True if this was the last searcher: if there is more work, call notify().
+  [[nodiscard]] bool end_search() noexcept;
+
+  // Found nothing. Look once more, then stay() or sleep().
+  [[nodiscard]] ParkingLot::Ticket give_up(std::size_t worker) noexcept;
+
+  // Found something after all. If there is more work, call notify().
+  void stay(ParkingLot::Ticket ticket) noexcept;
+
+  // Until woken, or until `deadline`. Search after either outcome.
+  ParkOutcome sleep(ParkingLot::Ticket ticket,
+                    std::optional<Time> deadline = std::nullopt) noexcept;
+
+  // Call after publishing work. True if a sleeper was woken for it.
+  bool notify() noexcept;
+
+  // For ending: whoever searches or sleeps.
+  void wake_all() noexcept { lot_.wake_all(); }
+  void wake_one() noexcept { lot_.wake_one(); }
+
+  // Racy.
+  [[nodiscard]] std::size_t sleeping_approx() const noexcept { return lot_.parked_approx(); }
+  [[nodiscard]] std::size_t searching_approx() const noexcept {
+    return searching_.load(relaxed);  // relaxed: racy by contract
+  }
+
+ private:
+  // Any thread.
+  alignas(kCacheLine) Atomic<std::uint32_t> searching_ = 0;
+  ParkingLot lot_;
+};
+
+}  // namespace muster

@@ -1,0 +1,96 @@
+// crew.hpp: the workers of one pool and what they share.
+//
+// A task is counted twice: before anybody can take it, and when it is done. The crew is quiescent
+// when both counts are equal, read in this order: first what is done, then what has entered.
+//
+// Thread safety: any member from any thread.
+// Lifetime: outlives its workers' threads; stop() joins them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include <muster/sync/atomic.hpp>
+#include <muster/sync/cache_line.hpp>
+#include <muster/sync/closure.hpp>
+#include <muster/sync/mutex.hpp>
+#include <muster/thread_pool.hpp>
+#include <muster/threads/roster.hpp>
+
+#include "threads/worker.hpp"
+
+namespace muster {
+
+class Crew {
+ public:
+  // `options` are valid and name a number of workers.
+  explicit Crew(const ThreadPoolOptions& options);
+  ~Crew();
+
+  // Throws Stopped.
+  void post(Closure&& task);
+
+  void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
+  void stop() MUSTER_EXCLUDES(stop_mutex_);
+  [[nodiscard]] ThreadPoolStats stats() const;
+
+  // --- for its workers ---
+
+  const ThreadPoolOptions& options() const noexcept { return options_; }
+  Roster& roster() noexcept { return roster_; }
+  std::size_t size() const noexcept { return workers_.size(); }
+  Worker& worker(std::size_t index) noexcept { return *workers_[index]; }
+
+  // True if there is something in an inbox, or a fork on offer.
+  bool has_work() noexcept;
+
+  // Everything that was accepted is done, and no more is accepted.
+  bool is_finished() const noexcept;
+
+  // A worker found nothing to do; whoever waits for that may have waited enough.
+  void note_idle() MUSTER_EXCLUDES(idle_mutex_);
+
+  // What a posted task has thrown.
+  void report(std::exception_ptr error) noexcept;
+
+  // `global` queueing: blocks until there is a task, or the crew has finished (false).
+  bool pop_shared(Closure& out) MUSTER_EXCLUDES(shared_mutex_);
+
+ private:
+  bool is_quiescent() const noexcept;
+  void place(Closure&& task);
+  enum class From { inside, outside };
+  void post_shared(Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
+  [[noreturn]] static void refuse();
+  void run_leftovers();
+
+  // Fixed at construction.
+  const ThreadPoolOptions options_;
+  Roster roster_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+
+  // Any thread.
+  alignas(kCacheLine) Atomic<bool> closed_ = false;
+  Atomic<std::uint32_t> idle_waiters_ = 0;
+  Atomic<std::uint64_t> leftovers_done_ = 0;
+
+  // Guarded by stop_mutex_.
+  Mutex stop_mutex_;
+  bool joined_ MUSTER_GUARDED_BY(stop_mutex_) = false;
+
+  // Those who wait for idleness sleep on it; what they wait for is atomic.
+  Mutex idle_mutex_;
+  ConditionVariable idle_;
+
+  // Guarded by shared_mutex_. `global` queueing only.
+  Mutex shared_mutex_;
+  ConditionVariable shared_work_;
+  std::deque<Closure> shared_ MUSTER_GUARDED_BY(shared_mutex_);
+  Atomic<std::uint64_t> shared_pushed_ = 0;  // also read without the mutex
+};
+
+}  // namespace muster

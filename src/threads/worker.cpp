@@ -1,0 +1,316 @@
+// worker.cpp: a worker's day.
+#include "threads/worker.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <pthread.h>
+#include <string>
+#include <utility>
+
+#include <muster/sync/backoff.hpp>
+#include <muster/sync/future_state.hpp>
+
+#include "threads/crew.hpp"
+
+namespace muster {
+namespace {
+
+constinit thread_local Worker* current_worker = nullptr;
+
+// Tasks that wait in an inbox before they cost memory of their own.
+constexpr std::size_t kRingCapacity = 1024;
+
+// Tasks posted from inside before the deque for them grows.
+constexpr std::size_t kFirstPosted = 256;
+
+// Every so many looks the inbox comes first, and half-way between the oldest of its own tasks.
+constexpr unsigned kInboxFirst = 64;
+
+// Lines kept for tasks posted from inside.
+constexpr unsigned kSpares = 256;
+
+// Looks into its own inbox, with 1, 2, 4 ... pauses between, before a worker searches elsewhere:
+// about three microseconds. After a task the first pauses are left out.
+constexpr unsigned kLingerRounds = 6;
+constexpr unsigned kLingerAfterTask = 4;
+
+// Tasks taken at once from another's inbox.
+constexpr unsigned kStealMax = 4;
+
+// What stays of a stack before its worker stops helping others from there.
+constexpr std::size_t kStackReserve = 128 * 1024;
+
+// Only its worker writes a counter.
+void count(Atomic<std::uint64_t>& counter) noexcept {
+  counter.store(counter.load(relaxed) + 1, relaxed);  // relaxed: a count
+}
+
+// Looks into others' inboxes before sleeping, from 50 ns on each.
+std::size_t probes_before_sleep(IdlePolicy idle) {
+  switch (idle) {
+    case IdlePolicy::power:
+      return 0;
+    case IdlePolicy::balanced:
+      return 200;
+    case IdlePolicy::latency:
+      return 5000;
+  }
+  return 0;
+}
+
+// The lowest address of this thread's stack, or 0 if it is unknown.
+std::uintptr_t stack_end() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  void* lowest = nullptr;
+  std::size_t bytes = 0;
+  const int failed = pthread_attr_getstack(&attributes, &lowest, &bytes);
+  pthread_attr_destroy(&attributes);
+  return failed != 0 ? 0 : reinterpret_cast<std::uintptr_t>(lowest);
+}
+
+}  // namespace
+
+Worker* Worker::current() noexcept {
+  return current_worker;
+}
+
+Worker::Worker(Crew& crew, std::size_t index, std::uint64_t seed)
+    : crew_(crew),
+      index_(index),
+      random_(seed),
+      inbox_(kRingCapacity),
+      posted_(kFirstPosted),
+      forks_(crew.roster()) {}
+
+Worker::~Worker() {
+  while (spares_ != nullptr) delete std::exchange(spares_, spares_->next_spare);
+}
+
+void Worker::start() {
+  thread_ = std::thread([this] { main(); });
+}
+
+void Worker::main() {
+  const ThreadPoolOptions& options = crew_.options();
+  const std::string name = options.thread_name + '-' + std::to_string(index_);
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  current_worker = this;
+  waits_run_tasks = true;
+  if (const std::uintptr_t end = stack_end(); end != 0) {
+    forks_.set_stack_floor(end + kStackReserve);
+  }
+  if (options.on_worker_start) options.on_worker_start(static_cast<unsigned>(index_));
+  if (options.queueing == Queueing::global) {
+    for (Found found; crew_.pop_shared(found.task);) {
+      run(found);
+      crew_.note_idle();
+    }
+  } else {
+    current_fork_stack = &forks_;
+    work_until_stopped();
+    current_fork_stack = nullptr;
+  }
+  if (options.on_worker_exit) options.on_worker_exit(static_cast<unsigned>(index_));
+}
+
+void Worker::work_until_stopped() {
+  for (;;) {
+    if (linger_and_run()) continue;
+    if (!search_and_run() && !sleep_or_stop()) return;
+  }
+}
+
+// Stays with its own inbox for a moment after the last task: the next one is often on its way, and
+// as long as nobody searches, whoever posts it finds nothing new in the roster. Each look takes a
+// cache line away from whoever posts, so the looks become rarer.
+bool Worker::linger_and_run() {
+  const bool eager = crew_.options().idle == IdlePolicy::latency;
+  const unsigned after_task = eager ? 0 : kLingerAfterTask;
+  bool ran = false;
+  for (unsigned round = 0; round < kLingerRounds; ++round) {
+    for (Found found; take_own(found); round = after_task) {
+      run(found);
+      ran = true;
+    }
+    for (unsigned i = 0; i < (1U << round); ++i) spin_pause();
+  }
+  return ran;
+}
+
+// False: found nothing, and is no longer counted as searching; sleep_or_stop() must follow.
+bool Worker::search_and_run() {
+  // Half of the workers search at most; the others look around once.
+  const bool crowded = crew_.roster().searching_approx() * 2 >= crew_.size();
+  const std::size_t probes = crowded ? 0 : probes_before_sleep(crew_.options().idle);
+  const std::size_t looks = std::max<std::size_t>(probes / crew_.size(), 1);
+  crew_.roster().begin_search();
+  for (std::size_t look = 0; look < looks; ++look) {
+    Found found;
+    if (look_around(found)) {
+      // Who counted on us for more is served by a successor.
+      if (crew_.roster().end_search() && crew_.has_work()) crew_.roster().notify();
+      run(found);
+      return true;
+    }
+    count(counters_.idle_spins);
+    spin_pause();
+    if (look % 16 == 15) std::this_thread::yield();
+  }
+  return false;
+}
+
+// False: the crew has finished.
+bool Worker::sleep_or_stop() {
+  const ParkingLot::Ticket ticket = crew_.roster().give_up(index_);
+  Found found;
+  if (look_around(found)) {
+    crew_.roster().stay(ticket);
+    if (crew_.has_work()) crew_.roster().notify();
+    run(found);
+    return true;
+  }
+  if (crew_.is_finished()) {
+    crew_.roster().stay(ticket);
+    // One wakes the next. Whoever still has something to run does the same when it ends.
+    crew_.roster().wake_one();
+    return false;
+  }
+  crew_.note_idle();
+  count(counters_.parks);
+  crew_.roster().sleep(ticket);
+  return true;
+}
+
+bool Worker::look_around(Found& found) {
+  const std::size_t size = crew_.size();
+  const std::size_t start = random_.below(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    Worker& victim = crew_.worker((start + i) % size);
+    if (take_from(victim, found)) return true;
+  }
+  return false;
+}
+
+bool Worker::take_own(Found& found) {
+  found = {};
+  const unsigned turn = ++tick_ % kInboxFirst;
+  if (turn == 0 && pop_from(inbox_, found.task)) return true;
+  if (turn == kInboxFirst / 2) {
+    const Steal<Posted*> oldest = posted_.thief().steal();
+    if (oldest.outcome == StealOutcome::taken) {
+      found.posted = oldest.item;
+      return true;
+    }
+  }
+  if (const std::optional<Posted*> newest = posted_.owner().pop()) {
+    found.posted = *newest;
+    return true;
+  }
+  return pop_from(inbox_, found.task);
+}
+
+bool Worker::take_from(Worker& victim, Found& found) {
+  if (&victim == this) return take_own(found);
+  count(counters_.steal_attempts);
+  const ForkStack::Taking fork = forks_.take_from(victim.forks_);
+  const Steal<Posted*> posted = fork.outcome == StealOutcome::taken
+                                    ? Steal<Posted*>{StealOutcome::empty, nullptr}
+                                    : victim.posted_.thief().steal();
+  found.fork = fork.fork;
+  found.posted = posted.item;
+  if (fork.outcome == StealOutcome::lost_race || posted.outcome == StealOutcome::lost_race) {
+    count(counters_.lost_races);
+  }
+  if (found.fork == nullptr && found.posted == nullptr) {
+    if (!pop_from(victim.inbox_, found.task)) return false;
+    take_more_from(victim);
+  }
+  count(counters_.stolen);
+  return true;
+}
+
+// To its own inbox. Whoever looked there before and at the victim's afterwards has seen none of
+// them, hence the notice.
+void Worker::take_more_from(Worker& victim) {
+  Closure task;
+  unsigned more = 0;
+  while (more + 1 < kStealMax && !victim.inbox_.empty_approx() && pop_from(victim.inbox_, task)) {
+    inbox_.push(std::move(task));
+    // sync(task-done): it has entered twice, and left once. relaxed: only this thread writes it.
+    counters_.moved.store(counters_.moved.load(relaxed) + 1, release);
+    ++more;
+  }
+  if (more > 0) crew_.roster().notify();
+}
+
+bool Worker::pop_from(SpillingQueue<Closure>& inbox, Closure& task) {
+  const SpillPop popped = inbox.try_pop(task);
+  if (popped == SpillPop::refilled) crew_.roster().notify();
+  return popped != SpillPop::empty;
+}
+
+void Worker::run(Found& found) {
+  counters_.busy.store(1, relaxed);  // relaxed: racy by contract
+  if (found.fork != nullptr) {
+    forks_.run_taken(*found.fork);
+  } else {
+    run_task(found.posted != nullptr ? found.posted->task : found.task);
+    if (found.posted != nullptr) keep_spare(found.posted);
+    // sync(task-done): pairs with the load in is_quiescent(); whoever sees the crew quiescent sees
+    // what its tasks did. relaxed: only this thread writes it.
+    counters_.done.store(counters_.done.load(relaxed) + 1, release);
+  }
+  counters_.busy.store(0, relaxed);  // relaxed: racy by contract
+}
+
+void Worker::run_task(Closure& task) {
+  try {
+    std::move(task)();
+  } catch (...) {
+    count(counters_.failed);
+    crew_.report(std::current_exception());
+  }
+}
+
+void Worker::post_from_inside(Closure&& task) {
+  Posted* const posted = spare_posted();
+  posted->task = std::move(task);
+  count(counters_.posted);  // before anybody can take it
+  try {
+    posted_.owner().push(posted);
+  } catch (...) {
+    // No memory for a larger deque: the inbox may have room, and throws if not.
+    task = std::move(posted->task);
+    keep_spare(posted);
+    counters_.posted.store(counters_.posted.load(relaxed) - 1, relaxed);  // relaxed: a count
+    inbox_.push(std::move(task));
+  }
+  crew_.roster().notify();
+}
+
+Worker::Posted* Worker::spare_posted() {
+  if (spares_ == nullptr) return new Posted;
+  --spare_count_;
+  return std::exchange(spares_, spares_->next_spare);
+}
+
+void Worker::keep_spare(Posted* posted) noexcept {
+  if (spare_count_ == kSpares) {
+    delete posted;
+    return;
+  }
+  posted->next_spare = std::exchange(spares_, posted);
+  ++spare_count_;
+}
+
+bool Worker::has_work_approx() noexcept {
+  return !inbox_.empty_approx() || posted_.thief().size_approx() != 0 ||
+         forks_.offered_approx() != 0;
+}
+
+std::size_t Worker::queued_approx() noexcept {
+  return inbox_.size_approx() + posted_.thief().size_approx();
+}
+
+}  // namespace muster

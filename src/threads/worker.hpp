@@ -1,0 +1,121 @@
+// worker.hpp: one thread of a pool: what it runs next, where it looks, when it sleeps.
+//
+// In order: what its own tasks have posted, the newest first, for that is warm in its caches; its
+// inbox; forks and tasks of the other workers, from a random one on, the oldest first. Now and then
+// the order is turned round, so that nothing is overtaken for ever. Who finds nothing for a while
+// sleeps.
+//
+// Thread safety: inbox() and forks() as those classes say; the counters may be read by any thread;
+// the rest belongs to the worker's own thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include <muster/base/random.hpp>
+#include <muster/queues/spilling_queue.hpp>
+#include <muster/queues/work_stealing_deque.hpp>
+#include <muster/sync/atomic.hpp>
+#include <muster/sync/cache_line.hpp>
+#include <muster/sync/closure.hpp>
+#include <muster/threads/fork_stack.hpp>
+
+namespace muster {
+
+class Crew;
+
+class Worker {
+ public:
+  Worker(Crew& crew, std::size_t index, std::uint64_t seed);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker();
+
+  void start();
+  void join() { thread_.join(); }
+
+  // The worker that runs on this thread, of whatever pool; or null.
+  static Worker* current() noexcept;
+
+  Crew& crew() const noexcept { return crew_; }
+  SpillingQueue<Closure>& inbox() noexcept { return inbox_; }
+  const SpillingQueue<Closure>& inbox() const noexcept { return inbox_; }
+  ForkStack& forks() noexcept { return forks_; }
+
+  // From a task that this worker is running.
+  void post_from_inside(Closure&& task);
+
+  // Racy: whether others would find something here.
+  [[nodiscard]] bool has_work_approx() noexcept;
+
+  // Racy.
+  [[nodiscard]] std::size_t queued_approx() noexcept;
+
+  // Written by the worker, read by anybody.
+  struct Counters {
+    Atomic<std::uint64_t> done = 0;    // tasks
+    Atomic<std::uint64_t> posted = 0;  // tasks, from inside
+    Atomic<std::uint64_t> moved = 0;   // tasks that it took from others' inboxes to its own
+    Atomic<std::uint64_t> steal_attempts = 0;
+    Atomic<std::uint64_t> stolen = 0;
+    Atomic<std::uint64_t> lost_races = 0;
+    Atomic<std::uint64_t> idle_spins = 0;
+    Atomic<std::uint64_t> parks = 0;
+    Atomic<std::uint64_t> failed = 0;  // tasks that threw
+    Atomic<std::uint64_t> busy = 0;    // 1 while it runs something
+  };
+  const Counters& counters() const noexcept { return counters_; }
+
+ private:
+  // A task that was posted from inside, in a line of its own.
+  struct alignas(kCacheLine) Posted {
+    Closure task;
+    Posted* next_spare;
+  };
+  static_assert(sizeof(Posted) == kCacheLine);
+
+  // What a look has found: one of them.
+  struct Found {
+    Fork* fork = nullptr;
+    Posted* posted = nullptr;
+    Closure task;
+  };
+
+  void main();
+  void work_until_stopped();
+  bool linger_and_run();
+  bool search_and_run();
+  bool sleep_or_stop();
+
+  bool take_own(Found& found);
+  bool look_around(Found& found);
+  bool take_from(Worker& victim, Found& found);
+  void take_more_from(Worker& victim);
+  bool pop_from(SpillingQueue<Closure>& inbox, Closure& task);
+
+  void run(Found& found);
+  void run_task(Closure& task);
+  Posted* spare_posted();
+  void keep_spare(Posted* posted) noexcept;
+
+  // Fixed at construction.
+  Crew& crew_;
+  const std::size_t index_;
+  std::thread thread_;
+
+  // Worker's thread only.
+  Random random_;
+  unsigned tick_ = 0;  // looks at its own tasks
+  Posted* spares_ = nullptr;
+  unsigned spare_count_ = 0;
+
+  // Any thread.
+  alignas(kCacheLine) Counters counters_;
+  SpillingQueue<Closure> inbox_;
+  WorkStealingDeque<Posted*> posted_;
+  ForkStack forks_;
+};
+
+}  // namespace muster

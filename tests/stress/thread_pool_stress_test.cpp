@@ -1,0 +1,178 @@
+// thread_pool_stress_test.cpp: tasks and joins of every kind at once, each counted.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/base/random.hpp>
+#include <muster/thread_pool.hpp>
+
+#include "stress/stress_run.hpp"
+
+namespace muster::testing {
+namespace {
+
+// A tree of joins with a seed of its own: some nodes are leaves, some throw, some spin.
+class Tree {
+ public:
+  // The number of nodes.
+  static std::uint64_t count_nodes(std::uint64_t seed, int depth) {
+    Random random(seed);
+    for (std::uint64_t i = random.below(20); i > 0; --i) spin_pause();
+    if (depth == 0 || random.below(10) == 0) return 1;
+    const std::uint64_t left_seed = random();
+    const std::uint64_t right_seed = random();
+    const bool throws = random.below(50) == 0;
+    auto [left, right] =
+        join([&] { return count_nodes(left_seed, depth - 1); },
+             [&] { return throws ? thrown() : count_nodes(right_seed, depth - 1); });
+    return left + right + 1;
+  }
+
+  // The same, without joins.
+  static std::uint64_t count_serially(std::uint64_t seed, int depth) {
+    Random random(seed);
+    random.below(20);
+    if (depth == 0 || random.below(10) == 0) return 1;
+    const std::uint64_t left_seed = random();
+    const std::uint64_t right_seed = random();
+    const bool throws = random.below(50) == 0;
+    const std::uint64_t left = count_serially(left_seed, depth - 1);
+    return left + (throws ? thrown() : count_serially(right_seed, depth - 1)) + 1;
+  }
+
+ private:
+  static std::uint64_t thrown() { throw std::out_of_range("a node that throws"); }
+};
+
+// What a tree gives, or 0 if a node threw.
+template <class Count>
+std::uint64_t outcome_of(const Count& count) {
+  try {
+    return count();
+  } catch (const std::out_of_range&) {
+    return 0;
+  }
+}
+
+template <class Round>
+void run_rounds(const Round& round) {
+  StressRun run;
+  while (run.next_round()) round(run.random());
+}
+
+IdlePolicy any_policy(Random& random) {
+  constexpr IdlePolicy kPolicies[] = {IdlePolicy::power, IdlePolicy::balanced, IdlePolicy::latency};
+  return kPolicies[random.below(3)];
+}
+
+TEST(ThreadPoolStress, EveryTaskRunsOnceWhoeverPostsIt) {
+  run_rounds([](Random& random) {
+    ThreadPool pool(
+        {.workers = static_cast<unsigned>(1 + random.below(4)), .idle = any_policy(random)});
+    constexpr std::size_t kProducers = 3;
+    constexpr std::size_t kEach = 2000;
+    std::vector<std::atomic<int>> runs(kProducers * kEach * 3);
+    {
+      Threads threads(random);
+      for (std::size_t producer = 0; producer < kProducers; ++producer) {
+        threads.start([&, producer](Random& own) {
+          for (std::size_t i = 0; i < kEach; ++i) {
+            // Each task posts one more and submits one more, for which it waits now and then.
+            const std::size_t first = (producer * kEach + i) * 3;
+            const bool waits = own.below(4) == 0;
+            pool.post([&, first, waits] {
+              ++runs[first];
+              pool.post([&, first] { ++runs[first + 1]; });
+              Future<void> last = pool.submit([&, first] { ++runs[first + 2]; });
+              if (waits) last.get();
+            });
+            if (own.below(500) == 0) pool.wait_idle();
+          }
+        });
+      }
+    }
+    pool.wait_idle();
+    for (const std::atomic<int>& run : runs) ASSERT_EQ(run.load(), 1);
+    EXPECT_EQ(pool.stats().submitted, runs.size());
+    EXPECT_EQ(pool.stats().completed, runs.size());
+  });
+}
+
+TEST(ThreadPoolStress, JoinsGiveWhatPlainCallsGive) {
+  run_rounds([](Random& random) {
+    ThreadPool pool(
+        {.workers = static_cast<unsigned>(1 + random.below(4)), .idle = any_policy(random)});
+    Threads threads(random);
+    for (int i = 0; i < 2; ++i) {
+      threads.start([&](Random& own) {
+        for (int tree = 0; tree < 20; ++tree) {
+          const std::uint64_t seed = own();
+          const auto depth = static_cast<int>(1 + own.below(9));
+          const std::uint64_t expected =
+              outcome_of([&] { return Tree::count_serially(seed, depth); });
+          const std::uint64_t found =
+              outcome_of([&] { return pool.run([&] { return Tree::count_nodes(seed, depth); }); });
+          ASSERT_EQ(found, expected) << "seed " << seed << ", depth " << depth;
+        }
+      });
+    }
+  });
+}
+
+TEST(ThreadPoolStress, LoopsMissNoIndex) {
+  run_rounds([](Random& random) {
+    ThreadPool pool(
+        {.workers = static_cast<unsigned>(1 + random.below(4)), .idle = any_policy(random)});
+    std::vector<std::uint32_t> marks(random.below(20'000));
+    pool.parallel_for(0, marks.size(), [&](std::size_t i) { ++marks[i]; });
+    for (const std::uint32_t mark : marks) ASSERT_EQ(mark, 1U);
+    const auto sum = pool.parallel_reduce(
+        0, marks.size(), std::uint64_t{0}, [&](std::size_t i) { return std::uint64_t{marks[i]}; },
+        std::plus<>());
+    ASSERT_EQ(sum, marks.size());
+  });
+}
+
+TEST(ThreadPoolStress, PoolsStartAndStopUnderLoad) {
+  run_rounds([](Random& random) {
+    std::atomic<std::uint64_t> accepted = 0;
+    std::atomic<std::uint64_t> ran = 0;
+    {
+      ThreadPool pool({.workers = static_cast<unsigned>(1 + random.below(3)),
+                       .queueing = random.below(4) == 0 ? Queueing::global : Queueing::stealing,
+                       .idle = any_policy(random)});
+      const std::uint64_t posts = random.below(200);
+      Threads threads(random);
+      for (int i = 0; i < 2; ++i) {
+        threads.start([&](Random& /*own*/) {
+          try {
+            for (std::uint64_t post = 0; post < posts; ++post) {
+              pool.post([&] { ++ran; });
+              ++accepted;
+            }
+          } catch (const Stopped&) {
+          }
+        });
+      }
+      if (random.below(2) == 0) pool.stop();
+    }
+    ASSERT_EQ(ran.load(), accepted.load());
+  });
+}
+
+TEST(ThreadPoolStress, AThousandWorkersStartAndStop) {
+  ThreadPool pool({.workers = 1024});
+  std::atomic<int> runs = 0;
+  for (int i = 0; i < 1000; ++i) pool.post([&] { ++runs; });
+  pool.stop();
+  EXPECT_EQ(runs.load(), 1000);
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,166 @@
+// thread_pool_test.cpp: tasks from outside and inside, futures, and waiting on a worker.
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/thread_pool.hpp>
+
+namespace muster {
+namespace {
+
+class ThreadPoolIn : public ::testing::TestWithParam<Queueing> {};
+
+INSTANTIATE_TEST_SUITE_P(Both, ThreadPoolIn,
+                         ::testing::Values(Queueing::stealing, Queueing::global),
+                         [](const auto& parameter) {
+                           return parameter.param == Queueing::global ? "global" : "stealing";
+                         });
+
+TEST_P(ThreadPoolIn, EachPostedTaskRunsOnce) {
+  for (const unsigned workers : {1U, 2U, 7U}) {
+    ThreadPool pool({.workers = workers, .queueing = GetParam()});
+    std::vector<std::atomic<int>> runs(5000);
+    for (std::atomic<int>& run : runs) pool.post([&run] { ++run; });
+    pool.wait_idle();
+    for (const std::atomic<int>& run : runs) ASSERT_EQ(run, 1);
+  }
+}
+
+TEST_P(ThreadPoolIn, FuturesGiveTheirResults) {
+  ThreadPool pool({.workers = 2, .queueing = GetParam()});
+  std::vector<Future<int>> futures;
+  for (int i = 0; i < 1000; ++i) futures.push_back(pool.submit([i] { return i * i; }));
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(futures[static_cast<std::size_t>(i)].get(), i * i);
+  Future<void> failing = pool.submit([] { throw std::out_of_range("task"); });
+  EXPECT_THROW(failing.get(), std::out_of_range);
+}
+
+TEST_P(ThreadPoolIn, TasksMayPostTasks) {
+  ThreadPool pool({.workers = 2, .queueing = GetParam()});
+  std::atomic<int> runs = 0;
+  struct Tree {
+    ThreadPool& pool;
+    std::atomic<int>& runs;
+    void grow(int depth) const {
+      ++runs;
+      if (depth == 0) return;
+      pool.post([*this, depth] { grow(depth - 1); });
+      pool.post([*this, depth] { grow(depth - 1); });
+    }
+  };
+  pool.post([&] { Tree{pool, runs}.grow(10); });
+  pool.wait_idle();
+  EXPECT_EQ(runs, 2047);
+  EXPECT_EQ(pool.stats().submitted, 2047U);
+  EXPECT_EQ(pool.stats().completed, 2047U);
+}
+
+TEST_P(ThreadPoolIn, AWorkerMayWaitForATaskOfTheSamePool) {
+  ThreadPool pool({.workers = 1, .queueing = GetParam()});
+  const int sum = pool.run([&] {
+    Future<int> one = pool.submit([&] { return pool.submit([] { return 1; }).get() + 1; });
+    Future<int> other = pool.submit([] { return 3; });
+    return one.get() + other.get();
+  });
+  EXPECT_EQ(sum, 5);
+}
+
+// One task is in the inbox before the wait begins and must not be run by the worker that waits.
+TEST(ThreadPool, AWaitingWorkerStartsNothingElse) {
+  ThreadPool pool({.workers = 1});
+  bool waiting = false;
+  bool intruded = false;
+  Future<void> outer = pool.submit([&] {
+    pool.post([&] { intruded = waiting; });
+    Future<int> awaited = pool.submit([] { return 1; });
+    waiting = true;
+    EXPECT_EQ(awaited.get(), 1);
+    waiting = false;
+  });
+  outer.get();
+  pool.wait_idle();
+  EXPECT_FALSE(intruded);
+}
+
+TEST_P(ThreadPoolIn, RunCallsPlainlyOnAWorkerOfThePool) {
+  ThreadPool pool({.workers = 1, .queueing = GetParam()});
+  EXPECT_FALSE(pool.is_inside());
+  pool.run([&] {
+    EXPECT_TRUE(pool.is_inside());
+    const std::thread::id here = std::this_thread::get_id();
+    EXPECT_EQ(pool.run([] { return std::this_thread::get_id(); }), here);
+  });
+}
+
+TEST(ThreadPool, OnePoolsWorkersAreOutsideOfAnother) {
+  ThreadPool first({.workers = 1});
+  ThreadPool second({.workers = 1});
+  first.run([&] {
+    EXPECT_FALSE(second.is_inside());
+    EXPECT_EQ(second.submit([] { return 2; }).get(), 2);
+  });
+}
+
+// The first task blocks its worker until the other tasks have run, wherever they wait.
+TEST(ThreadPool, NoTaskWaitsBehindALongOneWhileAWorkerSleeps) {
+  ThreadPool pool({.workers = 2, .idle = IdlePolicy::power});
+  std::atomic<int> others = 0;
+  pool.post([&] {
+    for (int i = 0; i < 3; ++i) pool.post([&] { ++others; });
+    while (others < 20) std::this_thread::yield();
+  });
+  for (int i = 0; i < 17; ++i) pool.post([&] { ++others; });
+  pool.wait_idle();
+  EXPECT_EQ(others, 20);
+}
+
+// What posts itself again and again must not keep older tasks from running.
+TEST(ThreadPool, ATaskThatPostsItselfStarvesNobody) {
+  ThreadPool pool({.workers = 1});
+  std::atomic<bool> other_ran = false;
+  std::atomic<bool> outside_ran = false;
+  struct Again {
+    ThreadPool& pool;
+    std::atomic<bool>& one;
+    std::atomic<bool>& two;
+    void operator()() const {
+      if (!one || !two) pool.post(*this);
+    }
+  };
+  pool.post([&] {
+    pool.post([&] { other_ran = true; });
+    Again{pool, other_ran, outside_ran}();
+  });
+  pool.post([&] { outside_ran = true; });
+  pool.wait_idle();
+  EXPECT_TRUE(other_ran && outside_ran);
+}
+
+TEST(ThreadPool, EachIdlePolicyRunsAndSleeps) {
+  for (const IdlePolicy idle : {IdlePolicy::power, IdlePolicy::balanced, IdlePolicy::latency}) {
+    ThreadPool pool({.workers = 2, .idle = idle});
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(pool.submit([i] { return i; }).get(), i);
+    pool.wait_idle();
+    while (pool.stats().sleeping_workers < 2) std::this_thread::yield();
+    EXPECT_EQ(pool.submit([] { return 5; }).get(), 5);
+  }
+}
+
+TEST(ThreadPool, StatsAreExactWhenIdle) {
+  ThreadPool pool({.workers = 2});
+  for (int i = 0; i < 3000; ++i) pool.post([] {});
+  pool.wait_idle();
+  const ThreadPoolStats stats = pool.stats();
+  EXPECT_EQ(stats.submitted, 3000U);
+  EXPECT_EQ(stats.completed, 3000U);
+  EXPECT_EQ(stats.queued, 0U);
+  EXPECT_EQ(stats.workers.size(), 2U);
+  EXPECT_EQ(stats.workers[0].completed + stats.workers[1].completed, 3000U);
+}
+
+}  // namespace
+}  // namespace muster
