@@ -19,26 +19,26 @@ std::vector<RatioGoal> ratio_goals() {
   for (const char* peer : {"moodycamel", "boost lockfree", "tbb bounded"}) {
     goals.push_back({.claim = std::string("BoundedQueue ahead of ") + peer + " in every cell",
                      .group = kQueueGroup,
-                     .pair = {kMuster, peer},
+                     .pairs = {{kMuster, peer}},
                      .bound = Bound::ahead});
   }
   goals.push_back({.claim = "BoundedQueue at least 0.95 x a textbook Vyukov ring",
                    .group = kQueueGroup,
-                   .pair = {kMuster, kYardstickRing},
+                   .pairs = {{kMuster, kYardstickRing}},
                    .least = 0.95});
   goals.push_back({.claim = "batches of 16 at least 2 x single items under contention",
                    .group = kQueueGroup,
-                   .pair = {kMusterBatch, kMuster},
+                   .pairs = {{kMusterBatch, kMuster}},
                    .cells = {"8 B 2P2C", "8 B 4P4C"},
                    .least = 2});
   goals.push_back({.claim = "deque's owner at least 1 / 1.2 = 0.83 x a plain ring and its fence",
                    .group = kOwnerGroup,
-                   .pair = {kMuster, kYardstickOwner},
+                   .pairs = {{kMuster, kYardstickOwner}},
                    .least = 1 / 1.2});
   for (const char* group : kStealGroups) {
     goals.push_back({.claim = std::string("deque ahead of a mutex and std::deque, ") + group,
                      .group = group,
-                     .pair = {kMuster, kMutexDeque},
+                     .pairs = {{kMuster, kMutexDeque}},
                      .bound = Bound::ahead});
   }
   return goals;

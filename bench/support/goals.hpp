@@ -20,11 +20,12 @@ struct Goal {
   Verdict verdict = Verdict::not_measured;
 };
 
-// A promise about a ratio of speeds that must hold in each of several cells.
+// A promise about ratios that must hold in each of several cells, and for each pair. With one
+// contender before all its peers that is a promise about the best of them.
 struct RatioGoal {
   std::string claim;
   std::string group;
-  Pair pair;
+  std::vector<Pair> pairs;
 
   // Cells it speaks of; empty means all of the group.
   std::vector<std::string> cells = {};
@@ -34,8 +35,19 @@ struct RatioGoal {
   enum class Bound { ahead, at_least } bound = Bound::at_least;
 };
 
-// Judged by its worst cell, which the figure names.
+// A promise that a contender's figure stays below a limit, in every cell of a group where lower is
+// better.
+struct LimitGoal {
+  std::string claim;
+  std::string group;
+  std::string contender;
+  std::vector<std::string> cells = {};  // empty means all of the group
+  double most = 0;
+};
+
+// Judged by their worst cell, which the figure names.
 Goal judge(const RatioGoal& goal, std::span<const CellResult> results);
+Goal judge(const LimitGoal& goal, std::span<const CellResult> results);
 
 void print_goals(std::ostream& out, std::span<const Goal> goals);
 

@@ -118,9 +118,12 @@ json::object cell_to_json(const CellResult& result) {
   for (const Series& one : result.series) {
     series.push_back({{"contender", one.contender},
                       {"items_per_sample", one.items_per_sample},
-                      {"items_per_second", json::value_from(one.items_per_second)}});
+                      {"values", json::value_from(one.values)}});
   }
-  return {{"group", result.group}, {"cell", result.name}, {"series", std::move(series)}};
+  return {{"group", result.group},
+          {"cell", result.name},
+          {"better", result.better == Better::higher ? "higher" : "lower"},
+          {"series", std::move(series)}};
 }
 
 json::object goal_to_json(const Goal& goal) {

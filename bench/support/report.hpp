@@ -1,6 +1,7 @@
 // report.hpp: keeps a run with everything needed to doubt it: machine, build, command, raw values.
 //
-// Format 1 is one JSON object, a line per cell. A change of meaning counts kReportFormat up.
+// Format 2 is one JSON object, a line per cell. A change of meaning counts kReportFormat up. Format
+// 1 had only speeds: "items_per_second" for "values", and no "better".
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,7 @@
 
 namespace muster::bench {
 
-inline constexpr int kReportFormat = 1;
+inline constexpr int kReportFormat = 2;
 
 // Where and how a run took place.
 struct Setting {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 #include <regex>
+#include <stdexcept>
 #include <unistd.h>
 #include <utility>
 
@@ -61,23 +62,53 @@ std::vector<std::size_t> shuffled(std::size_t count, std::mt19937_64& random) {
   return order;
 }
 
-std::vector<CellResult> warm_up(const std::vector<Cell>& cells, const RoundsOptions& options,
-                                const Progress& progress) {
+// The results of one cell: one, or as many as it has columns.
+using Answers = std::vector<CellResult>;
+
+Answers empty_answers(const Cell& cell) {
+  Answers answers;
+  for (const Column& column : cell.columns) {
+    answers.push_back({column.group, column.name, column.better, {}});
+  }
+  if (answers.empty()) answers.push_back({cell.group, cell.name, Better::higher, {}});
+  return answers;
+}
+
+std::vector<Answers> warm_up(const std::vector<Cell>& cells, const RoundsOptions& options,
+                             const Progress& progress) {
   const double sample_seconds = std::chrono::duration<double>(options.sample_time).count();
-  std::vector<CellResult> results;
+  std::vector<Answers> all;
   for (const Cell& cell : cells) {
-    CellResult& result = results.emplace_back();
-    result.group = cell.group;
-    result.name = cell.name;
+    Answers& answers = all.emplace_back(empty_answers(cell));
     for (const Contender& contender : cell.contenders) {
       progress.show(0, cell, contender);
-      Series& series = result.series.emplace_back();
-      series.contender = contender.name;
-      series.items_per_sample = fitting_items(contender, sample_seconds);
-      series.items_per_second.reserve(options.rounds);
+      std::uint64_t items = cell.items;
+      if (items == 0) {
+        items = fitting_items(contender, sample_seconds);
+      } else {
+        contender.run(items);
+      }
+      for (CellResult& answer : answers) answer.series.push_back({contender.name, items, {}});
     }
   }
-  return results;
+  return all;
+}
+
+// Runs one sample of the contender whose turn it is.
+void measure(const Cell& cell, std::size_t turn, Answers& answers) {
+  const Sample sample = cell.contenders[turn].run(answers.front().series[turn].items_per_sample);
+  if (sample.figures.size() != cell.columns.size()) {
+    throw std::logic_error(cell.group + ' ' + cell.name + '/' + cell.contenders[turn].name +
+                           " brings " + std::to_string(sample.figures.size()) + " figures for " +
+                           std::to_string(cell.columns.size()) + " columns");
+  }
+  if (cell.columns.empty()) {
+    answers.front().series[turn].values.push_back(static_cast<double>(sample.items) /
+                                                  sample.seconds);
+  }
+  for (std::size_t column = 0; column < sample.figures.size(); ++column) {
+    answers[column].series[turn].values.push_back(sample.figures[column]);
+  }
 }
 
 }  // namespace
@@ -93,7 +124,8 @@ std::vector<Cell> filter_cells(const std::vector<Cell>& cells, const std::string
   const std::regex wanted(pattern);
   std::vector<Cell> kept;
   for (const Cell& cell : cells) {
-    Cell part{.group = cell.group, .name = cell.name, .contenders = {}};
+    Cell part = cell;
+    part.contenders.clear();
     for (const Contender& contender : cell.contenders) {
       const std::string path = cell.group + ' ' + cell.name + '/' + contender.name;
       if (std::regex_search(path, wanted)) part.contenders.push_back(contender);
@@ -106,18 +138,19 @@ std::vector<Cell> filter_cells(const std::vector<Cell>& cells, const std::string
 std::vector<CellResult> run_rounds(const std::vector<Cell>& cells, const RoundsOptions& options) {
   const Progress progress(options.rounds);
   std::mt19937_64 random(options.seed);
-  std::vector<CellResult> results = warm_up(cells, options, progress);
+  std::vector<Answers> answers = warm_up(cells, options, progress);
   for (unsigned round = 1; round <= options.rounds; ++round) {
     for (const std::size_t cell : shuffled(cells.size(), random)) {
+      if (round > cells[cell].most_rounds) continue;
       const std::vector<Contender>& contenders = cells[cell].contenders;
       for (const std::size_t turn : shuffled(contenders.size(), random)) {
         progress.show(round, cells[cell], contenders[turn]);
-        Series& series = results[cell].series[turn];
-        const Sample sample = contenders[turn].run(series.items_per_sample);
-        series.items_per_second.push_back(static_cast<double>(sample.items) / sample.seconds);
+        measure(cells[cell], turn, answers[cell]);
       }
     }
   }
+  std::vector<CellResult> results;
+  for (const Answers& some : answers) results.insert(results.end(), some.begin(), some.end());
   return results;
 }
 
@@ -125,7 +158,8 @@ std::optional<Summary> ratio(const CellResult& result, const Pair& pair) {
   const Series* numerator = result.find(pair.numerator);
   const Series* denominator = result.find(pair.denominator);
   if (numerator == nullptr || denominator == nullptr) return std::nullopt;
-  return summarize_ratios(numerator->items_per_second, denominator->items_per_second);
+  if (result.better == Better::lower) std::swap(numerator, denominator);
+  return summarize_ratios(numerator->values, denominator->values);
 }
 
 }  // namespace muster::bench

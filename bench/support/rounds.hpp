@@ -8,12 +8,16 @@
 // moves in the time of one sample, so that fast ones are not measured for a blink and slow ones for
 // minutes.
 //
+// A cell asks for speed, unless it names columns: then its samples bring a figure for each of them,
+// and each becomes a result of its own.
+//
 // Thread safety: one thread runs the rounds; contenders start their own threads and join them.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +30,9 @@ namespace muster::bench {
 struct Sample {
   std::uint64_t items = 0;
   double seconds = 0;
+
+  // One for each column of the cell.
+  std::vector<double> figures = {};
 };
 
 struct Contender {
@@ -36,10 +43,28 @@ struct Contender {
   std::function<Sample(std::uint64_t items)> run;
 };
 
+enum class Better { higher, lower };
+
+// Where a figure other than speed is shown.
+struct Column {
+  std::string group;
+  std::string name;  // ends with the unit, unless the table's title does
+  Better better = Better::lower;
+};
+
 struct Cell {
   std::string group;  // cells of one group share a table
   std::string name;
   std::vector<Contender> contenders;
+
+  // What a sample tells. Empty: items per second, in a column named like the cell.
+  std::vector<Column> columns = {};
+
+  // Of every sample. 0: as many as fill the time of one.
+  std::uint64_t items = 0;
+
+  // At most so many rounds are measured, for what is slow and hardly varies.
+  unsigned most_rounds = std::numeric_limits<unsigned>::max();
 };
 
 struct RoundsOptions {
@@ -56,12 +81,14 @@ struct RoundsOptions {
 struct Series {
   std::string contender;
   std::uint64_t items_per_sample = 0;
-  std::vector<double> items_per_second;  // one per round
+  std::vector<double> values;  // one per round: items per second, or the column's figure
 };
 
+// One for each column of a cell.
 struct CellResult {
   std::string group;
   std::string name;
+  Better better = Better::higher;
   std::vector<Series> series;
 
   [[nodiscard]] const Series* find(std::string_view contender) const;
@@ -79,7 +106,8 @@ struct Pair {
   std::string denominator;
 };
 
-// How many times faster the numerator was, round by round. None unless both were measured.
+// How many times better the numerator was, round by round: above 1 it was faster, or smaller where
+// lower is better. None unless both were measured.
 std::optional<Summary> ratio(const CellResult& result, const Pair& pair);
 
 }  // namespace muster::bench

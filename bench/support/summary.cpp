@@ -19,7 +19,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 double Summary::spread() const {
-  return (upper_quartile - lower_quartile) / median;
+  return median == 0 ? 0 : (upper_quartile - lower_quartile) / median;
 }
 
 Summary summarize(std::vector<double> values) {

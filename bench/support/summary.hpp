@@ -13,7 +13,7 @@ struct Summary {
   double lower_quartile = 0;
   double upper_quartile = 0;
 
-  // The interquartile range as a share of the median.
+  // The interquartile range as a share of the median; 0 if that is 0.
   [[nodiscard]] double spread() const;
 };
 

@@ -69,14 +69,14 @@ void Table::print(std::ostream& out) const {
 
 std::string median_and_spread(const Summary& summary, double unit) {
   const double figure = summary.median / unit;
+  const int digits = figure < 10 ? 2 : figure < 1000 ? 1 : 0;
   std::ostringstream text;
-  text << std::fixed << std::setprecision(figure < 10 ? 2 : 1) << figure << " ("
-       << std::setprecision(0) << 100 * summary.spread() << "%)";
+  text << std::fixed << std::setprecision(digits) << figure << " (" << std::setprecision(0)
+       << 100 * summary.spread() << "%)";
   return text.str();
 }
 
 void print_group(std::ostream& out, std::span<const CellResult> results, const GroupTable& table) {
-  constexpr double kMillion = 1e6;
   const std::vector<const CellResult*> cells = cells_of(results, table.group);
   if (cells.empty()) return;
 
@@ -86,13 +86,12 @@ void print_group(std::ostream& out, std::span<const CellResult> results, const G
     std::vector<std::string> row{contender};
     for (const CellResult* cell : cells) {
       const Series* series = cell->find(contender);
-      row.push_back(series == nullptr
-                        ? kNotMeasured
-                        : median_and_spread(summarize(series->items_per_second), kMillion));
+      row.push_back(series == nullptr ? kNotMeasured
+                                      : median_and_spread(summarize(series->values), table.unit));
     }
     text.add_row(std::move(row));
   }
-  text.add_rule();
+  if (!table.ratios.empty()) text.add_rule();
   for (const Pair& pair : table.ratios) {
     std::vector<std::string> row{pair.numerator + " / " + pair.denominator};
     for (const CellResult* cell : cells) {

@@ -36,10 +36,13 @@ struct GroupTable {
   std::string group;  // which results
   std::string title;  // ends with the unit of the figures
   std::vector<Pair> ratios;
+
+  // The figures are divided by this. Speeds are shown in millions of items per second.
+  double unit = 1e6;
 };
 
-// One row per contender with its median and spread in millions of items per second, then one row
-// per ratio. One column per cell of the group. Prints nothing for a group that was not measured.
+// One row per contender with its median and spread, then one row per ratio. One column per cell of
+// the group. Prints nothing for a group that was not measured.
 void print_group(std::ostream& out, std::span<const CellResult> results, const GroupTable& table);
 
 // "68.2 (4%)": the median and, in brackets, the interquartile range as a share of it.
