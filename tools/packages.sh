@@ -10,6 +10,7 @@ readonly packages_test=("${packages_build[@]}" libgtest-dev libgmock-dev libboos
 readonly packages_check=("${packages_test[@]}" clang-format-19 clang-tidy-19)
 # shellcheck disable=SC2034  # used by ./dev
 readonly packages_bench=("${packages_build[@]}" libboost1.81-dev libtbb-dev libconcurrentqueue-dev
+  libthread-pool-dev
   git)  # a report names its commit
 # shellcheck disable=SC2034  # used by torture.sh
 readonly packages_torture=("${packages_test[@]}" g++-12-aarch64-linux-gnu qemu-user)
@@ -22,6 +23,7 @@ readonly -A sign_of=(
   [libgmock-dev]=gmock/gmock.h [libboost-context1.81-dev]=boost/context/fiber.hpp
   [libboost1.81-dev]=boost/lockfree/queue.hpp [libtbb-dev]=tbb/concurrent_queue.h
   [libconcurrentqueue-dev]=concurrentqueue/concurrentqueue.h
+  [libthread-pool-dev]=thread_pool/thread_pool.hpp
   [g++-12-aarch64-linux-gnu]=aarch64-linux-gnu-g++-12 [qemu-user]=qemu-aarch64
 )
 

@@ -1,0 +1,30 @@
+// usage.cpp: getrusage() and the steady clock.
+#include "threads/usage.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <system_error>
+
+namespace muster::bench {
+namespace {
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+}  // namespace
+
+Usage usage_now() {
+  rusage used{};
+  if (getrusage(RUSAGE_SELF, &used) != 0) {
+    throw std::system_error(errno, std::generic_category(), "getrusage");
+  }
+  const auto wall = std::chrono::steady_clock::now().time_since_epoch();
+  return {.wall_seconds = std::chrono::duration<double>(wall).count(),
+          .cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+          .context_switches = static_cast<std::uint64_t>(used.ru_nvcsw + used.ru_nivcsw)};
+}
+
+}  // namespace muster::bench
