@@ -2,11 +2,17 @@
 #include <string>
 
 #include <muster/error.hpp>
-#include <muster/sync/backoff.hpp>
 #include <muster/sync/futex.hpp>
 #include <muster/sync/future_state.hpp>
 
 namespace muster {
+
+namespace {
+
+// Before a waiter sleeps: a few microseconds, as long as it takes to fall asleep and be woken.
+constexpr unsigned kLooks = 100;
+
+}  // namespace
 
 constinit thread_local bool waits_run_tasks = false;
 
@@ -24,8 +30,9 @@ FutureStateBase::~FutureStateBase() = default;
 
 bool FutureStateBase::wait(std::optional<Time> deadline) {
   if (waits_run_tasks) run_if_unclaimed();
-  for (Backoff backoff; !backoff.exhausted(); backoff.pause()) {
+  for (unsigned look = 0; look < kLooks; ++look) {
     if (is_settled()) return true;
+    spin_pause();
   }
   for (;;) {
     std::uint32_t seen = pending;
