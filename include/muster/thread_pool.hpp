@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -74,7 +75,8 @@ MUSTER_API std::vector<BadField> validate(const ThreadPoolOptions& options);
 struct ThreadPoolStats {
   struct Worker {
     std::uint64_t completed = 0;
-    std::uint64_t failed = 0;  // of those, tasks that threw (posted ones)
+    std::uint64_t failed = 0;   // of those, posted tasks that threw
+    std::uint64_t dropped = 0;  // of those, tasks that a stop discarded
     std::uint64_t steal_attempts = 0;
     std::uint64_t successful_steals = 0;
     std::uint64_t lost_races = 0;
@@ -92,6 +94,25 @@ struct ThreadPoolStats {
   std::uint64_t queued = 0;
   unsigned busy_workers = 0;
   unsigned sleeping_workers = 0;
+};
+
+enum class Stop {
+  graceful,  // all that was accepted is run
+  discard,   // what has not begun is dropped: futures say Stopped, posted tasks are destroyed
+};
+
+struct StopOptions {
+  Stop mode = Stop::graceful;
+
+  // How long to wait for the tasks. None: for ever.
+  std::optional<Duration> timeout = {};
+};
+
+// What a stop that timed out has left behind; it goes on, and another stop() waits for it again.
+struct StopResult {
+  std::uint64_t unfinished = 0;  // tasks, queued or running
+
+  explicit operator bool() const noexcept { return unfinished == 0; }
 };
 
 class Crew;
@@ -124,6 +145,22 @@ class MUSTER_API ThreadPool {
     Future<Result> future{FutureRef<FutureState<Result>>(state)};
     submit_state(state);
     return future;
+  }
+
+  // One future for each callable of the range, in its order.
+  template <std::ranges::input_range Range>
+  [[nodiscard]] auto submit_bulk(Range&& tasks) {
+    using Task = std::ranges::range_value_t<Range>;
+    std::vector<Future<std::invoke_result_t<Task&>>> futures;
+    if constexpr (std::ranges::sized_range<Range>) futures.reserve(std::ranges::size(tasks));
+    for (auto&& task : tasks) {
+      if constexpr (std::is_lvalue_reference_v<Range>) {
+        futures.push_back(submit(task));
+      } else {
+        futures.push_back(submit(std::move(task)));
+      }
+    }
+    return futures;
   }
 
   // Runs `f` on a worker and waits for what it gives: the way into join() from outside. On a worker
@@ -160,11 +197,15 @@ class MUSTER_API ThreadPool {
   void wait_idle();
 
   // Takes no more tasks, runs all that were accepted, also those that they post, and ends the
-  // threads. Harmless when called again. Throws WouldDeadlock on a worker of this pool.
-  void stop();
+  // threads. Harmless when called again, also with another mode. Throws WouldDeadlock on a worker
+  // of this pool, InvalidArgument if the timeout is negative.
+  StopResult stop(const StopOptions& options = {});
 
   [[nodiscard]] unsigned worker_count() const noexcept;
   [[nodiscard]] ThreadPoolStats stats() const;
+
+  // Counts begin again from 0.
+  void reset_stats();
 
   // True on a worker of this pool.
   [[nodiscard]] bool is_inside() const noexcept;

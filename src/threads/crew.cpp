@@ -6,6 +6,7 @@
 
 #include <muster/base/log.hpp>
 #include <muster/sync/fence.hpp>
+#include <muster/sync/future_state.hpp>
 
 namespace muster {
 namespace {
@@ -18,6 +19,10 @@ constinit thread_local std::size_t inbox_in_turn = 0;
 Crew::Crew(const ThreadPoolOptions& options) : options_(options), roster_(options.workers) {
   for (std::size_t i = 0; i < options.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(*this, i, i + 1));
+  }
+  {
+    const MutexLock lock(idle_mutex_);
+    running_workers_ = workers_.size();
   }
   std::size_t started = 0;
   try {
@@ -32,7 +37,7 @@ Crew::Crew(const ThreadPoolOptions& options) : options_(options), roster_(option
 }
 
 Crew::~Crew() {
-  stop();
+  stop({});
 }
 
 void Crew::post(Closure&& task) {
@@ -69,19 +74,25 @@ bool Crew::has_work() noexcept {
                      [](const auto& worker) { return worker->has_work_approx(); });
 }
 
-bool Crew::is_quiescent() const noexcept {
+Crew::Counts Crew::counts() const noexcept {
+  Counts counts;
   // sync(task-done): what the counted tasks did is visible, and so is what they have posted.
-  std::uint64_t done = leftovers_done_.load(acquire);
+  counts.done = leftovers_done_.load(acquire);
   for (const auto& worker : workers_) {
-    const Worker::Counters& counters = worker->counters();
-    done += counters.done.load(acquire) + counters.moved.load(acquire);  // sync(task-done)
+    const Worker::Counters& own = worker->counters();
+    counts.done += own.done.load(acquire) + own.moved.load(acquire);  // sync(task-done)
   }
-  std::uint64_t entered = shared_pushed_.load(relaxed);  // relaxed: counts
+  counts.entered = shared_pushed_.load(relaxed);  // relaxed: a count
   for (const auto& worker : workers_) {
     // relaxed: a count.
-    entered += worker->counters().posted.load(relaxed) + worker->inbox().pushed_approx();
+    counts.entered += worker->counters().posted.load(relaxed) + worker->inbox().pushed_approx();
   }
-  return done == entered;
+  return counts;
+}
+
+bool Crew::is_quiescent() const noexcept {
+  const Counts now = counts();
+  return now.done == now.entered;
 }
 
 bool Crew::is_finished() const noexcept {
@@ -107,28 +118,54 @@ void Crew::wait_idle() {
   idle_waiters_.fetch_sub(1, relaxed);  // relaxed: too many notices do no harm
 }
 
-void Crew::stop() {
-  const MutexLock lock(stop_mutex_);
-  if (joined_) return;
+StopResult Crew::stop(const StopOptions& options) {
+  // relaxed: workers see it a little later.
+  if (options.mode == Stop::discard) discarding_.store(true, relaxed);
   // sync(closed): seq_cst, with the fence of wake_all() behind it: whoever posts sees it, or its
   // task is seen by the workers before they end.
   closed_.store(true, seq_cst);
   roster_.wake_all();
   {
-    const MutexLock shared_lock(shared_mutex_);
+    const MutexLock lock(shared_mutex_);
     shared_work_.notify_all();
   }
+  if (!wait_for_ends(options.timeout)) {
+    const Counts now = counts();
+    return {.unfinished = now.entered - now.done};
+  }
+  const MutexLock lock(stop_mutex_);
+  if (joined_) return {};
   for (const auto& worker : workers_) worker->join();
   joined_ = true;
+  return {};
+}
+
+// False: `timeout` was not enough.
+bool Crew::wait_for_ends(std::optional<Duration> timeout) {
+  const Time deadline = timeout ? deadline_after(*timeout) : Time::max();
+  const MutexLock lock(idle_mutex_);
+  while (running_workers_ != 0) {
+    if (deadline == Time::max()) {
+      ended_.wait(idle_mutex_);
+    } else if (!ended_.wait_until(idle_mutex_, deadline)) {
+      return running_workers_ == 0;
+    }
+  }
+  return true;
+}
+
+void Crew::note_end() {
+  const MutexLock lock(idle_mutex_);
+  if (--running_workers_ == 0) ended_.notify_all();
 }
 
 // Tasks that were pushed while the workers ended. They were accepted, so they are run.
 void Crew::run_leftovers() {
-  stop();
+  stop({});
   for (const auto& worker : workers_) {
     for (Closure task; worker->inbox().try_pop(task) != SpillPop::empty;) {
       try {
-        std::move(task)();
+        if (!is_discarding()) std::move(task)();
       } catch (...) {
         report(std::current_exception());
       }
@@ -175,6 +212,35 @@ bool Crew::pop_shared(Closure& out) {
 }
 
 ThreadPoolStats Crew::stats() const {
+  ThreadPoolStats stats = lifetime_stats();
+  const MutexLock lock(stats_mutex_);
+  if (reset_.workers.empty()) return stats;
+  stats.submitted -= reset_.submitted;
+  stats.completed -= reset_.completed;
+  for (std::size_t i = 0; i < stats.workers.size(); ++i) {
+    ThreadPoolStats::Worker& now = stats.workers[i];
+    const ThreadPoolStats::Worker& then = reset_.workers[i];
+    now.completed -= then.completed;
+    now.failed -= then.failed;
+    now.dropped -= then.dropped;
+    now.steal_attempts -= then.steal_attempts;
+    now.successful_steals -= then.successful_steals;
+    now.lost_races -= then.lost_races;
+    now.forks_offered -= then.forks_offered;
+    now.forks_taken -= then.forks_taken;
+    now.idle_spins -= then.idle_spins;
+    now.parks -= then.parks;
+  }
+  return stats;
+}
+
+void Crew::reset_stats() {
+  ThreadPoolStats now = lifetime_stats();
+  const MutexLock lock(stats_mutex_);
+  reset_ = std::move(now);
+}
+
+ThreadPoolStats Crew::lifetime_stats() const {
   ThreadPoolStats stats;
   const auto read = [](const Atomic<std::uint64_t>& counter) {
     return counter.load(relaxed);  // relaxed: a count
@@ -186,6 +252,7 @@ ThreadPoolStats Crew::stats() const {
     const ForkStack::Counters& forks = worker->forks().counters();
     stats.workers.push_back({.completed = read(counters.done),
                              .failed = read(counters.failed),
+                             .dropped = read(counters.dropped),
                              .steal_attempts = read(counters.steal_attempts),
                              .successful_steals = read(counters.stolen),
                              .lost_races = read(counters.lost_races),

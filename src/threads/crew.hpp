@@ -12,6 +12,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <muster/sync/atomic.hpp>
@@ -35,8 +36,9 @@ class Crew {
   void post(Closure&& task);
 
   void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
-  void stop() MUSTER_EXCLUDES(stop_mutex_);
-  [[nodiscard]] ThreadPoolStats stats() const;
+  StopResult stop(const StopOptions& options) MUSTER_EXCLUDES(stop_mutex_, idle_mutex_);
+  [[nodiscard]] ThreadPoolStats stats() const MUSTER_EXCLUDES(stats_mutex_);
+  void reset_stats() MUSTER_EXCLUDES(stats_mutex_);
 
   // --- for its workers ---
 
@@ -47,6 +49,14 @@ class Crew {
 
   // True if there is something in an inbox, or a fork on offer.
   bool has_work() noexcept;
+
+  // What has not begun is to be dropped.
+  bool is_discarding() const noexcept {
+    return discarding_.load(relaxed);  // relaxed: a little later will do
+  }
+
+  // A worker's thread is about to end.
+  void note_end() MUSTER_EXCLUDES(idle_mutex_);
 
   // Everything that was accepted is done, and no more is accepted.
   bool is_finished() const noexcept;
@@ -61,7 +71,14 @@ class Crew {
   bool pop_shared(Closure& out) MUSTER_EXCLUDES(shared_mutex_);
 
  private:
+  struct Counts {
+    std::uint64_t done = 0;
+    std::uint64_t entered = 0;
+  };
+  Counts counts() const noexcept;
   bool is_quiescent() const noexcept;
+  bool wait_for_ends(std::optional<Duration> timeout) MUSTER_EXCLUDES(idle_mutex_);
+  ThreadPoolStats lifetime_stats() const;
   void place(Closure&& task);
   enum class From { inside, outside };
   void post_shared(Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
@@ -75,6 +92,7 @@ class Crew {
 
   // Any thread.
   alignas(kCacheLine) Atomic<bool> closed_ = false;
+  Atomic<bool> discarding_ = false;
   Atomic<std::uint32_t> idle_waiters_ = 0;
   Atomic<std::uint64_t> leftovers_done_ = 0;
 
@@ -82,9 +100,15 @@ class Crew {
   Mutex stop_mutex_;
   bool joined_ MUSTER_GUARDED_BY(stop_mutex_) = false;
 
-  // Those who wait for idleness sleep on it; what they wait for is atomic.
+  // Those who wait for idleness sleep on idle_; what they wait for is atomic.
   Mutex idle_mutex_;
   ConditionVariable idle_;
+  ConditionVariable ended_;
+  std::size_t running_workers_ MUSTER_GUARDED_BY(idle_mutex_) = 0;
+
+  // Guarded by stats_mutex_: what the counts were at the last reset.
+  mutable Mutex stats_mutex_;
+  ThreadPoolStats reset_ MUSTER_GUARDED_BY(stats_mutex_);
 
   // Guarded by shared_mutex_. `global` queueing only.
   Mutex shared_mutex_;

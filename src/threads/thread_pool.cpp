@@ -60,11 +60,16 @@ void ThreadPool::wait_idle() {
   crew_->wait_idle();
 }
 
-void ThreadPool::stop() {
+StopResult ThreadPool::stop(const StopOptions& options) {
   if (is_inside()) {
     throw WouldDeadlock("stop() on a worker of the same pool: it would wait for its own task");
   }
-  crew_->stop();
+  if (options.timeout && *options.timeout < Duration::zero()) {
+    throw InvalidArgument({.field = "timeout",
+                           .value = std::to_string(options.timeout->count()) + " ns",
+                           .rule = "must not be negative"});
+  }
+  return crew_->stop(options);
 }
 
 unsigned ThreadPool::worker_count() const noexcept {
@@ -73,6 +78,10 @@ unsigned ThreadPool::worker_count() const noexcept {
 
 ThreadPoolStats ThreadPool::stats() const {
   return crew_->stats();
+}
+
+void ThreadPool::reset_stats() {
+  crew_->reset_stats();
 }
 
 bool ThreadPool::is_inside() const noexcept {

@@ -112,6 +112,7 @@ void Worker::main() {
     current_fork_stack = nullptr;
   }
   if (options.on_worker_exit) options.on_worker_exit(static_cast<unsigned>(index_));
+  crew_.note_end();
 }
 
 void Worker::work_until_stopped() {
@@ -266,6 +267,11 @@ void Worker::run(Found& found) {
 }
 
 void Worker::run_task(Closure& task) {
+  if (crew_.is_discarding()) {
+    task.reset();
+    count(counters_.dropped);
+    return;
+  }
   try {
     std::move(task)();
   } catch (...) {

@@ -19,6 +19,7 @@ PUBLIC_HEADERS = {
     "metrics.hpp": "observe",
     "strategy.hpp": "policy",
     "join.hpp": "threads",
+    "task_group.hpp": "threads",
     "thread_pool.hpp": "threads",
     "process_pool.hpp": "processes",
     "job_pool.hpp": "jobs",

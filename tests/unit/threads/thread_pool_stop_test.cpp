@@ -89,6 +89,47 @@ TEST_P(StoppingIn, WhatIsPostedMeanwhileIsRunOrRefused) {
   }
 }
 
+// The first task holds the only worker until the pool has been told to stop.
+TEST_P(StoppingIn, DiscardingDropsWhatHasNotBegun) {
+  ThreadPool pool({.workers = 1, .queueing = GetParam()});
+  std::atomic<bool> stopping = false;
+  std::atomic<int> runs = 0;
+  const auto capture = std::make_shared<int>(1);
+  pool.post([&] {
+    ++runs;
+    while (!stopping) std::this_thread::yield();
+  });
+  while (runs == 0) std::this_thread::yield();
+  std::vector<Future<void>> futures;
+  for (int i = 0; i < 10; ++i) futures.push_back(pool.submit([&, capture] { ++runs; }));
+  for (int i = 0; i < 10; ++i) pool.post([&, capture] { ++runs; });
+  const StopResult first = pool.stop({.mode = Stop::discard, .timeout = Duration(1)});
+  EXPECT_FALSE(first);
+  EXPECT_EQ(first.unfinished, 21U);
+  stopping = true;
+  EXPECT_TRUE(pool.stop());
+  EXPECT_EQ(runs, 1);
+  for (Future<void>& future : futures) EXPECT_THROW(future.get(), Stopped);
+  EXPECT_EQ(capture.use_count(), 1);
+  EXPECT_EQ(pool.stats().workers[0].dropped, 20U);
+}
+
+TEST_P(StoppingIn, ATimeoutGivesUpWaitingButNotTheTasks) {
+  ThreadPool pool({.workers = 2, .queueing = GetParam()});
+  std::atomic<bool> free = false;
+  Future<int> held = pool.submit([&] {
+    while (!free) std::this_thread::yield();
+    return 5;
+  });
+  EXPECT_THROW(pool.stop({.timeout = Duration(-1)}), InvalidArgument);
+  const StopResult result = pool.stop({.timeout = std::chrono::milliseconds(1)});
+  EXPECT_EQ(result.unfinished, 1U);
+  EXPECT_THROW(pool.post([] {}), Stopped);
+  free = true;
+  EXPECT_TRUE(pool.stop());
+  EXPECT_EQ(held.get(), 5);
+}
+
 TEST_P(StoppingIn, FuturesOutliveThePool) {
   Future<int> future;
   {

@@ -1,5 +1,6 @@
 // thread_pool_test.cpp: tasks from outside and inside, futures, and waiting on a worker.
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -148,6 +149,30 @@ TEST(ThreadPool, EachIdlePolicyRunsAndSleeps) {
     while (pool.stats().sleeping_workers < 2) std::this_thread::yield();
     EXPECT_EQ(pool.submit([] { return 5; }).get(), 5);
   }
+}
+
+TEST_P(ThreadPoolIn, AWholeRangeIsSubmittedInItsOrder) {
+  ThreadPool pool({.workers = 2, .queueing = GetParam()});
+  std::vector<std::function<int()>> tasks;
+  for (int i = 0; i < 50; ++i) tasks.emplace_back([i] { return i; });
+  std::vector<Future<int>> futures = pool.submit_bulk(tasks);
+  ASSERT_EQ(futures.size(), 50U);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(futures[static_cast<std::size_t>(i)].get(), i);
+  EXPECT_EQ(pool.submit_bulk(std::move(tasks)).back().get(), 49);
+  EXPECT_TRUE(pool.submit_bulk(std::vector<std::function<void()>>()).empty());
+}
+
+TEST_P(ThreadPoolIn, StatsBeginAgainAfterAReset) {
+  ThreadPool pool({.workers = 2, .queueing = GetParam()});
+  for (int i = 0; i < 10; ++i) pool.post([] {});
+  pool.wait_idle();
+  pool.reset_stats();
+  EXPECT_EQ(pool.stats().submitted, 0U);
+  EXPECT_EQ(pool.stats().completed, 0U);
+  for (int i = 0; i < 3; ++i) pool.post([] {});
+  pool.wait_idle();
+  EXPECT_EQ(pool.stats().submitted, 3U);
+  EXPECT_EQ(pool.stats().workers[0].completed + pool.stats().workers[1].completed, 3U);
 }
 
 TEST(ThreadPool, StatsAreExactWhenIdle) {

@@ -1,0 +1,132 @@
+// task_group.cpp: a group's own list of tasks, and tickets for them in the pool's queues.
+//
+// The pool is handed one ticket per task, which runs whatever task of the group is next. So a
+// waiter can take tasks straight from the list; tickets that come later find nothing and end.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <optional>
+
+#include <muster/sync/mutex.hpp>
+#include <muster/task_group.hpp>
+
+namespace muster {
+
+class TaskGroup::State {
+ public:
+  // The number of the ticket for it.
+  std::uint64_t add(Closure&& task) MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    waiting_.push_back({std::move(task), ++added_});
+    ++unfinished_;
+    changed_.notify_all();
+    return added_;
+  }
+
+  // Runs one task. False: none waits.
+  bool run_next() MUSTER_EXCLUDES(mutex_) {
+    std::optional<Closure> task = take_next();
+    if (!task) return false;
+    std::exception_ptr error;
+    try {
+      std::move (*task)();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    finish(std::move(error));
+    return true;
+  }
+
+  // A ticket was dropped by a pool that stops: so is a task, its own or, if another ticket runs
+  // that, the oldest. Whoever waits gets an error.
+  void drop(std::uint64_t number) noexcept MUSTER_EXCLUDES(mutex_) {
+    {
+      const MutexLock lock(mutex_);
+      if (waiting_.empty()) return;
+      const auto own = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [&](const Entry& entry) { return entry.number == number; });
+      waiting_.erase(own != waiting_.end() ? own : waiting_.begin());
+    }
+    finish(std::make_exception_ptr(Stopped("a task of the group was dropped: its pool stopped")));
+  }
+
+  // Until all are done; between tasks of its own if `helps`.
+  void wait(bool helps) MUSTER_EXCLUDES(mutex_) {
+    for (;;) {
+      while (helps && run_next()) {
+      }
+      const MutexLock lock(mutex_);
+      while (unfinished_ != 0 && !(helps && !waiting_.empty())) changed_.wait(mutex_);
+      if (unfinished_ == 0) return;
+    }
+  }
+
+  std::exception_ptr take_first_error() MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return std::exchange(first_error_, nullptr);
+  }
+
+ private:
+  struct Entry {
+    Closure task;
+    std::uint64_t number;
+  };
+
+  void finish(std::exception_ptr error) MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (error != nullptr && first_error_ == nullptr) first_error_ = std::move(error);
+    if (--unfinished_ == 0) changed_.notify_all();
+  }
+
+  std::optional<Closure> take_next() MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (waiting_.empty()) return std::nullopt;
+    std::optional<Closure> task(std::move(waiting_.front().task));
+    waiting_.pop_front();
+    return task;
+  }
+
+  // Guarded by mutex_.
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Entry> waiting_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t added_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::size_t unfinished_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr first_error_ MUSTER_GUARDED_BY(mutex_);
+};
+
+// Stands in the pool's queues for one task, whichever.
+class TaskGroup::Ticket {
+ public:
+  Ticket(std::shared_ptr<State> state, std::uint64_t number) noexcept
+      : state_(std::move(state)), number_(number) {}
+  Ticket(Ticket&& other) noexcept = default;
+  ~Ticket() {
+    if (state_ != nullptr) state_->drop(number_);
+  }
+
+  void operator()() { std::exchange(state_, nullptr)->run_next(); }
+
+ private:
+  std::shared_ptr<State> state_;
+  std::uint64_t number_;
+};
+
+TaskGroup::TaskGroup(ThreadPool& pool) : pool_(pool), state_(std::make_shared<State>()) {}
+
+TaskGroup::~TaskGroup() {
+  state_->wait(pool_.is_inside());
+}
+
+void TaskGroup::run_closure(Closure&& task) {
+  pool_.post(Ticket(state_, state_->add(std::move(task))));
+}
+
+void TaskGroup::wait() {
+  state_->wait(pool_.is_inside());
+  if (const std::exception_ptr error = state_->take_first_error()) std::rethrow_exception(error);
+}
+
+}  // namespace muster
