@@ -6,6 +6,9 @@
 // A task that threw throws again from get(). One that was cancelled, or dropped because its pool
 // stopped, throws Cancelled or Stopped from there.
 //
+//     Future<Page> page = pool.submit(fetch).then(parse);     // parse(what fetch gave), on the
+//     pool auto both = when_all(one, other);  auto first = when_any(many);      // when.hpp
+//
 // Waiting on a worker of a pool runs the awaited task right there if nobody has begun it; it does
 // not start anything else.
 //
@@ -14,16 +17,105 @@
 // Lifetime: outlives its pool without harm. Dropping a Future does not cancel its task.
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <muster/base/assert.hpp>
 #include <muster/base/clock.hpp>
+#include <muster/sync/closure.hpp>
+#include <muster/sync/executor.hpp>
 #include <muster/sync/future_state.hpp>
 
 namespace muster {
 
 enum class FutureStatus { ready, pending };
+
+template <class T>
+class Future;
+
+namespace detail {
+
+template <class T, class F>
+struct ContinuationResult {
+  using Type = std::invoke_result_t<F&, T>;
+};
+template <class F>
+struct ContinuationResult<void, F> {
+  using Type = std::invoke_result_t<F&>;
+};
+
+// A task that waits for another's result.
+template <class T, class F>
+class Continuation final : public FutureState<typename ContinuationResult<T, F>::Type>,
+                           public FutureCallback {
+ public:
+  using Result = typename ContinuationResult<T, F>::Type;
+
+  template <class G>
+  Continuation(FutureRef<FutureState<T>> before, G&& f)
+      : FutureState<Result>(before->home()), before_(std::move(before)), f_(std::forward<G>(f)) {}
+
+  // Call once, when nobody else has the state yet.
+  void begin() noexcept { before_->add_callback(*this); }
+
+  void on_settled() noexcept override {
+    Closure task{QueuedTask(this)};  // the task's reference
+    if (before_->error() != nullptr) {
+      std::move(task)();  // nothing of the user's runs
+    } else {
+      execute_on(this->home(), std::move(task));
+    }
+  }
+
+  void help() noexcept override {
+    before_->help();
+    if (before_->is_settled()) this->run_if_unclaimed();
+  }
+
+ private:
+  void run() noexcept override {
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        call();
+        this->value_.emplace();
+      } else {
+        this->value_.emplace(call());
+      }
+      f_.reset();
+      this->settle();
+    } catch (...) {
+      f_.reset();
+      this->settle_with(std::current_exception());
+    }
+  }
+  void drop_task() noexcept override { f_.reset(); }
+
+  Result call() {
+    if constexpr (std::is_void_v<T>) {
+      before_->take();
+      return std::invoke(*f_);
+    } else {
+      return std::invoke(*f_, before_->take());
+    }
+  }
+
+  const FutureRef<FutureState<T>> before_;
+  std::optional<F> f_;
+};
+
+template <class T, class F>
+auto continue_with(FutureRef<FutureState<T>> before, F&& f) {
+  using Next = Continuation<T, std::decay_t<F>>;
+  auto* const next = new Next(std::move(before), std::forward<F>(f));
+  Future<typename Next::Result> future{FutureRef<FutureState<typename Next::Result>>(next)};
+  next->begin();
+  return future;
+}
+
+}  // namespace detail
 
 template <class T>
 class Future {
@@ -53,9 +145,21 @@ class Future {
     return state->take();
   }
 
+  // Calls f(result) on the pool of this future when its result is there, or right there if that
+  // pool has ended; the new future is for what `f` gives. An exception passes `f` by. This future
+  // is not valid afterwards.
+  template <class F>
+  [[nodiscard]] auto then(F&& f) {
+    MUSTER_ASSERT(state_, "then() on a Future that is not valid; it was read or moved from");
+    return detail::continue_with(std::move(state_), std::forward<F>(f));
+  }
+
   // The task will not begin, its captures are destroyed, and get() throws Cancelled. False: it has
   // begun already.
   bool cancel() { return state().cancel(); }
+
+  // For code that builds on futures; see when.hpp.
+  FutureRef<FutureState<T>> release_state() noexcept { return std::move(state_); }
 
  private:
   FutureState<T>& state() const noexcept {

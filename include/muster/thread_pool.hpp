@@ -141,7 +141,7 @@ class MUSTER_API ThreadPool {
     using Result = std::invoke_result_t<std::decay_t<F>&>;
     static_assert(!std::is_reference_v<Result>, "a task gives a value or a pointer");
     check_callable(task);
-    auto* const state = new SubmittedTask<Result, std::decay_t<F>>(std::forward<F>(task));
+    auto* const state = new SubmittedTask<Result, std::decay_t<F>>(id_, std::forward<F>(task));
     Future<Result> future{FutureRef<FutureState<Result>>(state)};
     submit_state(state);
     return future;
@@ -221,7 +221,8 @@ class MUSTER_API ThreadPool {
   void post_closure(Closure&& task);
   void submit_state(FutureStateBase* state);
 
-  const std::unique_ptr<Crew> crew_;
+  const std::shared_ptr<Crew> crew_;
+  const ExecutorId id_;
 };
 
 }  // namespace muster

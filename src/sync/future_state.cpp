@@ -1,4 +1,6 @@
 // future_state.cpp: waiting, settling and giving up.
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include <muster/error.hpp>
@@ -11,6 +13,18 @@ namespace {
 
 // Before a waiter sleeps: a few microseconds, as long as it takes to fall asleep and be woken.
 constexpr unsigned kLooks = 100;
+
+// How long a worker sleeps before it looks again for something it can do: a continuation may have
+// become ready whose pool has no other worker left.
+constexpr std::chrono::milliseconds kHelpAgain{1};
+
+// Stands in a list of callbacks that have been called.
+FutureCallback* called() noexcept {
+  static struct final : FutureCallback {
+    void on_settled() noexcept override {}
+  } mark;
+  return &mark;
+}
 
 }  // namespace
 
@@ -26,10 +40,12 @@ Time deadline_after(Duration duration) {
   return duration > Time::max() - now ? Time::max() : now + duration;
 }
 
+FutureCallback::~FutureCallback() = default;
+
 FutureStateBase::~FutureStateBase() = default;
 
 bool FutureStateBase::wait(std::optional<Time> deadline) {
-  if (waits_run_tasks) run_if_unclaimed();
+  if (waits_run_tasks) help();
   for (unsigned look = 0; look < kLooks; ++look) {
     if (is_settled()) return true;
     spin_pause();
@@ -40,13 +56,38 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
     if (!phase_.compare_exchange_strong(seen, awaited, relaxed, acquire) && seen == settled) {
       return true;
     }
-    if (futex_wait(phase_, awaited, deadline) == FutexOutcome::timed_out) return is_settled();
+    std::optional<Time> until = deadline;
+    if (waits_run_tasks) {
+      until = std::min(deadline.value_or(Time::max()), real_clock().now() + kHelpAgain);
+    }
+    if (futex_wait(phase_, awaited, until) != FutexOutcome::timed_out) continue;
+    if (is_settled()) return true;
+    if (deadline && real_clock().now() >= *deadline) return false;
+    help();
   }
 }
 
 void FutureStateBase::settle() noexcept {
   // sync(settled): pairs with is_settled() and wait().
   if (phase_.exchange(settled, release) == awaited) futex_wake_all(phase_);
+  // sync(callbacks): pairs with add_callback(), both ways: what was added is seen here, and what
+  // was settled is seen by whoever comes later.
+  FutureCallback* newest = callbacks_.exchange(called(), acq_rel);
+  FutureCallback* oldest = nullptr;
+  while (newest != nullptr) {
+    FutureCallback* const next = std::exchange(newest->next_, oldest);
+    oldest = std::exchange(newest, next);
+  }
+  while (oldest != nullptr) std::exchange(oldest, oldest->next_)->on_settled();
+}
+
+void FutureStateBase::add_callback(FutureCallback& callback) noexcept {
+  FutureCallback* newest = callbacks_.load(acquire);  // sync(callbacks)
+  do {
+    if (newest == called()) return callback.on_settled();
+    callback.next_ = newest;
+    // sync(callbacks): release for settle(), acquire to see what was settled.
+  } while (!callbacks_.compare_exchange_weak(newest, &callback, release, acquire));
 }
 
 bool FutureStateBase::cancel() {

@@ -18,6 +18,7 @@
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
 #include <muster/sync/closure.hpp>
+#include <muster/sync/executor.hpp>
 #include <muster/sync/mutex.hpp>
 #include <muster/thread_pool.hpp>
 #include <muster/threads/roster.hpp>
@@ -26,14 +27,15 @@
 
 namespace muster {
 
-class Crew {
+class Crew final : public Executor {
  public:
   // `options` are valid and name a number of workers.
   explicit Crew(const ThreadPoolOptions& options);
-  ~Crew();
+  ~Crew() override;
 
   // Throws Stopped.
   void post(Closure&& task);
+  void execute(Closure&& task) override { post(std::move(task)); }
 
   void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
   StopResult stop(const StopOptions& options) MUSTER_EXCLUDES(stop_mutex_, idle_mutex_);

@@ -36,9 +36,12 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
 }
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
-    : crew_(std::make_unique<Crew>(completed(options))) {}
+    : crew_(std::make_shared<Crew>(completed(options))), id_(register_executor(crew_)) {}
 
-ThreadPool::~ThreadPool() = default;
+ThreadPool::~ThreadPool() {
+  crew_->stop({});
+  forget_executor(id_);
+}
 
 void ThreadPool::post_closure(Closure&& task) {
   crew_->post(std::move(task));

@@ -16,6 +16,7 @@ PUBLIC_HEADERS = {
     "error.hpp": "base",
     "version.hpp": "base",
     "future.hpp": "sync",
+    "when.hpp": "sync",
     "metrics.hpp": "observe",
     "strategy.hpp": "policy",
     "join.hpp": "threads",

@@ -5,7 +5,7 @@
 //
 // Thread safety: settle() by whoever has claimed the task, once; the rest by any thread.
 // Ordering: what was done before settling is visible to whoever sees is_settled().
-// Lifetime: counted references; the count begins with two, one for the Future and one for the task.
+// Lifetime: counted references; usually two, one for the Future and one for the task.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
 #include <muster/sync/atomic.hpp>
+#include <muster/sync/executor.hpp>
 
 namespace muster {
 
@@ -29,9 +30,26 @@ MUSTER_API Time deadline_after(Duration duration);
 extern MUSTER_API constinit thread_local bool waits_run_tasks
     __attribute__((tls_model("initial-exec")));
 
+// Something to do when a state is settled, once.
+class MUSTER_API FutureCallback {
+ public:
+  FutureCallback() = default;
+  FutureCallback(const FutureCallback&) = delete;
+  FutureCallback& operator=(const FutureCallback&) = delete;
+  virtual ~FutureCallback();
+
+  // On the thread that settles; or at once, if that has happened.
+  virtual void on_settled() noexcept = 0;
+
+ private:
+  friend class FutureStateBase;
+  FutureCallback* next_ = nullptr;
+};
+
 class MUSTER_API FutureStateBase {
  public:
-  FutureStateBase() = default;
+  explicit FutureStateBase(ExecutorId home, std::uint32_t references = 2) noexcept
+      : references_(references), home_(home) {}
   FutureStateBase(const FutureStateBase&) = delete;
   FutureStateBase& operator=(const FutureStateBase&) = delete;
 
@@ -46,6 +64,18 @@ class MUSTER_API FutureStateBase {
   void run_if_unclaimed() noexcept {
     if (claim()) run();
   }
+
+  // A worker waits for this: does what can be done for it right here.
+  virtual void help() noexcept { run_if_unclaimed(); }
+
+  // Lives until it has been called.
+  void add_callback(FutureCallback& callback) noexcept;
+
+  // The executor of its task, and of what follows.
+  [[nodiscard]] ExecutorId home() const noexcept { return home_; }
+
+  // What it was settled with; null for a value. Requires: settled.
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 
   // False if the task has begun.
   bool cancel();
@@ -64,6 +94,12 @@ class MUSTER_API FutureStateBase {
   // Destroys what the task has captured. Requires: claimed by the caller, and not run.
   virtual void drop_task() noexcept = 0;
 
+  // True for one caller.
+  bool claim() noexcept {
+    // relaxed: who claims touches only what was there before the state was shared.
+    return !claimed_.exchange(true, relaxed);
+  }
+
   void settle() noexcept;
   void settle_with(std::exception_ptr error) noexcept {
     error_ = std::move(error);
@@ -76,16 +112,14 @@ class MUSTER_API FutureStateBase {
  private:
   enum Phase : std::uint32_t { pending, awaited, settled };
 
-  // True for one caller.
-  bool claim() noexcept {
-    // relaxed: who claims touches only what was there before the state was shared.
-    return !claimed_.exchange(true, relaxed);
-  }
-
   // Any thread.
-  Atomic<std::uint32_t> references_ = 2;
+  Atomic<std::uint32_t> references_;
   Atomic<std::uint32_t> phase_ = pending;  // those who wait sleep on it
   Atomic<bool> claimed_ = false;
+  Atomic<FutureCallback*> callbacks_ = nullptr;  // newest first; a mark once they were called
+
+  // Fixed at construction.
+  const ExecutorId home_;
 
   // Before settling whoever has claimed the task, afterwards the Future's holder.
   std::exception_ptr error_;
@@ -94,6 +128,8 @@ class MUSTER_API FutureStateBase {
 template <class T>
 class FutureState : public FutureStateBase {
  public:
+  using FutureStateBase::FutureStateBase;
+
   // Requires: settled. Throws what the task threw. Once.
   T take() {
     rethrow_error();
@@ -133,7 +169,8 @@ template <class T, class F>
 class SubmittedTask final : public FutureState<T> {
  public:
   template <class G>
-  explicit SubmittedTask(G&& callable) : callable_(std::forward<G>(callable)) {}
+  SubmittedTask(ExecutorId home, G&& callable)
+      : FutureState<T>(home), callable_(std::forward<G>(callable)) {}
 
  private:
   void run() noexcept override {

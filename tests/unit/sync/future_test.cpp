@@ -1,9 +1,11 @@
 // future_test.cpp: a future and its task, without a pool.
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,7 +22,7 @@ using namespace std::chrono_literals;
 template <class F>
 auto make_task(F&& task) {
   using Result = std::invoke_result_t<F&>;
-  auto* const state = new SubmittedTask<Result, std::decay_t<F>>(std::forward<F>(task));
+  auto* const state = new SubmittedTask<Result, std::decay_t<F>>(0, std::forward<F>(task));
   return std::pair(Future<Result>(FutureRef<FutureState<Result>>(state)),
                    Closure(QueuedTask(state)));
 }
@@ -116,6 +118,46 @@ TEST(Future, WaitingWhereWaitsRunTasksRunsTheAwaitedOne) {
   EXPECT_EQ(future.get(), std::this_thread::get_id());
   waits_run_tasks = false;
   std::move(task)();  // finds nothing left to do
+}
+
+// Keeps what it is given and never runs it.
+class Hoarder : public Executor {
+ public:
+  void execute(Closure&& task) override { kept_.push_back(std::move(task)); }
+  std::size_t size() const { return kept_.size(); }
+
+ private:
+  std::vector<Closure> kept_;
+};
+
+TEST(Future, AWaitingWorkerLooksAgainForWhatItCanDo) {
+  const auto hoarder = std::make_shared<Hoarder>();
+  const ExecutorId id = register_executor(hoarder);
+  std::atomic<bool> begun = false;
+  std::atomic<bool> free = false;
+  const auto first = [&] {
+    begun = true;
+    while (!free) std::this_thread::yield();
+    return 20;
+  };
+  auto* const state = new SubmittedTask<int, decltype(first)>(id, first);
+  Future<int> before{FutureRef<FutureState<int>>(state)};
+  std::jthread other([task = Closure(QueuedTask(state))]() mutable { std::move(task)(); });
+  while (!begun) std::this_thread::yield();
+  Future<int> after = before.then([](int number) { return number + 1; });
+  std::jthread freer([&] { free = true; });
+  waits_run_tasks = true;
+  EXPECT_EQ(after.get(), 21);
+  waits_run_tasks = false;
+  other.join();
+  EXPECT_EQ(hoarder->size(), 1U);
+  forget_executor(id);
+}
+
+TEST(ExecuteOn, RunsRightHereIfThereIsNoSuchExecutor) {
+  bool ran = false;
+  execute_on(0, Closure([&ran] { ran = true; }));
+  EXPECT_TRUE(ran);
 }
 
 }  // namespace

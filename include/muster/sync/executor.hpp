@@ -1,0 +1,38 @@
+// executor.hpp: how a future finds the pool that its continuations run on, if that still exists.
+//
+// A pool has a number for life. Futures keep the number and not a pointer, so they may outlive the
+// pool, and a submitted task pays nothing for the chance of a continuation.
+//
+// Thread safety: any function from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <muster/base/api.hpp>
+#include <muster/sync/closure.hpp>
+
+namespace muster {
+
+class MUSTER_API Executor {
+ public:
+  Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  virtual ~Executor();
+
+  // Runs it some time; throws Stopped if it no longer does.
+  virtual void execute(Closure&& task) = 0;
+};
+
+// 0 names none.
+using ExecutorId = std::uint64_t;
+
+// The number under which `executor` is found until forget_executor().
+[[nodiscard]] MUSTER_API ExecutorId register_executor(const std::shared_ptr<Executor>& executor);
+MUSTER_API void forget_executor(ExecutorId id) noexcept;
+
+// Runs `task` on the executor with that number; right here if there is none any more.
+MUSTER_API void execute_on(ExecutorId id, Closure&& task) noexcept;
+
+}  // namespace muster
