@@ -11,7 +11,6 @@
 #include <muster/queues/bounded_queue.hpp>
 
 int main() {  // NOLINT(bugprone-exception-escape): out of memory may end an example
-  // [passing]
   muster::BoundedQueue<std::string> queue(2);  // room for two messages
 
   const std::jthread sender([&queue] {
@@ -25,5 +24,4 @@ int main() {  // NOLINT(bugprone-exception-escape): out of memory may end an exa
     while (!(message = queue.try_pop())) std::this_thread::yield();  // empty: let the sender run
     std::cout << "received: " << *message << '\n';
   }
-  // [passing]
 }

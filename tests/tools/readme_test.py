@@ -17,7 +17,7 @@ class Readme(unittest.TestCase):
     def test_shows_the_example_as_it_is_compiled(self):
         shown = re.search(r"From `(.*?)`:\n\n```cpp\n(.*?)```", README, re.S)
         source = (ROOT / shown[1]).read_text()
-        region = re.search(r"// \[passing\]\n(.*?) *// \[passing\]", source, re.S)[1]
+        region = re.search(r"// \[readme\]\n(.*?) *// \[readme\]", source, re.S)[1]
         self.assertEqual(shown[2], textwrap.dedent(region))
 
     def test_names_only_headers_that_exist(self):
