@@ -3,7 +3,7 @@
 // An ordinary outcome (full, empty, timed out) is a return value, never an exception, and a broken
 // invariant aborts (MUSTER_ASSERT). What is left: the caller asked for something impossible
 // (InvalidArgument, WouldDeadlock), the world failed (SystemFailure), or a task was accepted and
-// will give no result (Stopped, Cancelled); those reach whoever waits for it.
+// will give no result (Stopped, Cancelled, Expired); those reach whoever waits for it.
 //
 //     try {
 //       ThreadPool pool(options);
@@ -31,6 +31,7 @@ enum class ErrorCode {
   system_failure,
   stopped,
   cancelled,
+  expired,
   would_deadlock,
 };
 
@@ -111,6 +112,15 @@ class MUSTER_API Cancelled : public Error {
   Cancelled(const Cancelled&) = default;
   Cancelled& operator=(const Cancelled&) = default;
   ~Cancelled() override;
+};
+
+// The task had not begun by its deadline, so it never will.
+class MUSTER_API Expired : public Error {
+ public:
+  explicit Expired(const std::string& message) : Error(ErrorCode::expired, message) {}
+  Expired(const Expired&) = default;
+  Expired& operator=(const Expired&) = default;
+  ~Expired() override;
 };
 
 // A worker was about to wait for something that cannot happen before it goes on.

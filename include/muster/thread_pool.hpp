@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -33,6 +34,7 @@
 #include <muster/future.hpp>
 #include <muster/join.hpp>
 #include <muster/sync/closure.hpp>
+#include <muster/task_options.hpp>
 #include <muster/threads/splitting.hpp>
 
 namespace muster {
@@ -118,6 +120,11 @@ struct StopResult {
 class Crew;
 
 class MUSTER_API ThreadPool {
+  // Callable without arguments, or with a stop token.
+  template <class F>
+  static constexpr bool kIsTask = std::is_invocable_v<std::decay_t<F>&> ||
+                                  std::is_invocable_v<std::decay_t<F>&, std::stop_token>;
+
  public:
   // Throws InvalidArgument naming every bad field, or SystemFailure if a thread cannot be started.
   explicit ThreadPool(const ThreadPoolOptions& options = {});
@@ -134,6 +141,15 @@ class MUSTER_API ThreadPool {
     post_closure(Closure(std::forward<F>(task)));
   }
 
+  // The same with options. Throws InvalidArgument naming a bad one.
+  template <class F>
+    requires kIsTask<F>
+  void post(const TaskOptions& options, F&& task) {
+    check_callable(task);
+    check(options);
+    post_ranked(options.priority, Closure(guarded(options, std::forward<F>(task))));
+  }
+
   // The same with a result. After stop() the future holds Stopped.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
@@ -143,21 +159,40 @@ class MUSTER_API ThreadPool {
     check_callable(task);
     auto* const state = new SubmittedTask<Result, std::decay_t<F>>(id_, std::forward<F>(task));
     Future<Result> future{FutureRef<FutureState<Result>>(state)};
-    submit_state(state);
+    submit_state(0, state);
+    return future;
+  }
+
+  // The same with options. Throws InvalidArgument naming a bad one.
+  template <class F>
+    requires kIsTask<F>
+  [[nodiscard]] auto submit(const TaskOptions& options, F&& task) {
+    check_callable(task);
+    check(options);
+    auto guarded_task = guarded(options, std::forward<F>(task));
+    using Guarded = decltype(guarded_task);
+    using Result = std::invoke_result_t<Guarded&>;
+    auto* const state = new SubmittedTask<Result, Guarded>(id_, std::move(guarded_task));
+    Future<Result> future{FutureRef<FutureState<Result>>(state)};
+    submit_state(options.priority, state);
     return future;
   }
 
   // One future for each callable of the range, in its order.
   template <std::ranges::input_range Range>
   [[nodiscard]] auto submit_bulk(Range&& tasks) {
+    return submit_bulk(TaskOptions{}, std::forward<Range>(tasks));
+  }
+  template <std::ranges::input_range Range>
+  [[nodiscard]] auto submit_bulk(const TaskOptions& options, Range&& tasks) {
     using Task = std::ranges::range_value_t<Range>;
-    std::vector<Future<std::invoke_result_t<Task&>>> futures;
+    std::vector<decltype(submit(options, std::declval<Task>()))> futures;
     if constexpr (std::ranges::sized_range<Range>) futures.reserve(std::ranges::size(tasks));
     for (auto&& task : tasks) {
       if constexpr (std::is_lvalue_reference_v<Range>) {
-        futures.push_back(submit(task));
+        futures.push_back(submit(options, task));
       } else {
-        futures.push_back(submit(std::move(task)));
+        futures.push_back(submit(options, std::move(task)));
       }
     }
     return futures;
@@ -217,9 +252,25 @@ class MUSTER_API ThreadPool {
       if (task == nullptr) refuse_empty_callable();
     }
   }
+  static void check(const TaskOptions& options);
+
+  // Looks at the options once more when it begins.
+  template <class F>
+  static auto guarded(const TaskOptions& options, F&& task) {
+    return [options, task = std::decay_t<F>(std::forward<F>(task))]() mutable {
+      detail::check_may_begin(options);
+      if constexpr (std::is_invocable_v<std::decay_t<F>&, std::stop_token>) {
+        return std::invoke(task, options.stop);
+      } else {
+        return std::invoke(task);
+      }
+    };
+  }
+
   [[noreturn]] static void refuse_empty_callable();
   void post_closure(Closure&& task);
-  void submit_state(FutureStateBase* state);
+  void post_ranked(int priority, Closure&& task);
+  void submit_state(int priority, FutureStateBase* state);
 
   const std::shared_ptr<Crew> crew_;
   const ExecutorId id_;

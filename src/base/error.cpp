@@ -39,6 +39,8 @@ std::string_view to_string(ErrorCode code) {
       return "stopped";
     case ErrorCode::cancelled:
       return "cancelled";
+    case ErrorCode::expired:
+      return "expired";
     case ErrorCode::would_deadlock:
       return "would_deadlock";
   }
@@ -64,6 +66,7 @@ SystemFailure::~SystemFailure() = default;
 
 Stopped::~Stopped() = default;
 Cancelled::~Cancelled() = default;
+Expired::~Expired() = default;
 WouldDeadlock::~WouldDeadlock() = default;
 
 }  // namespace muster

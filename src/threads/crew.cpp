@@ -2,6 +2,8 @@
 #include "threads/crew.hpp"
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include <muster/base/log.hpp>
@@ -27,12 +29,14 @@ Crew::Crew(const ThreadPoolOptions& options) : options_(options), roster_(option
   std::size_t started = 0;
   try {
     for (; started < workers_.size(); ++started) workers_[started]->start();
-  } catch (...) {
+  } catch (const std::system_error& error) {
     closed_.store(true, seq_cst);  // sync(closed): as in stop()
     roster_.wake_all();
     shared_work_.notify_all();
     for (std::size_t i = 0; i < started; ++i) workers_[i]->join();
-    throw;
+    throw SystemFailure(
+        "start worker " + std::to_string(started) + " of " + std::to_string(workers_.size()),
+        error.code().value(), "ask for fewer workers, or allow more threads");
   }
 }
 
@@ -40,17 +44,35 @@ Crew::~Crew() {
   stop({});
 }
 
+Crew::From Crew::from_where() const noexcept {
+  const Worker* const self = Worker::current();
+  return self != nullptr && &self->crew() == this ? From::inside : From::outside;
+}
+
 void Crew::post(Closure&& task) {
-  Worker* const self = Worker::current();
-  const From from = self != nullptr && &self->crew() == this ? From::inside : From::outside;
+  const From from = from_where();
   if (options_.queueing == Queueing::global) return post_shared(std::move(task), from);
-  if (from == From::inside) return self->post_from_inside(std::move(task));
+  if (from == From::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   place(std::move(task));
   roster_.notify();
   // sync(closed): the fence in notify() stands between the push and this look. relaxed: so it sees
   // the closing, or the workers see the push before they end.
   if (closed_.load(relaxed)) run_leftovers();
+}
+
+void Crew::post_ranked(Priority priority, Closure&& task) {
+  if (priority == 0) return post(std::move(task));
+  const From from = from_where();
+  if (from == From::outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again below
+  ranked_.push(priority, std::move(task));
+  roster_.notify();
+  if (options_.queueing == Queueing::global) {
+    const MutexLock lock(shared_mutex_);
+    shared_work_.notify_one();
+  }
+  // sync(closed): as in post(). relaxed: as there.
+  if (from == From::outside && closed_.load(relaxed)) run_leftovers();
 }
 
 void Crew::refuse() {
@@ -70,7 +92,8 @@ void Crew::place(Closure&& task) {
 }
 
 bool Crew::has_work() noexcept {
-  return std::any_of(workers_.begin(), workers_.end(),
+  return ranked_.size_approx() != 0 ||
+         std::any_of(workers_.begin(), workers_.end(),
                      [](const auto& worker) { return worker->has_work_approx(); });
 }
 
@@ -82,7 +105,7 @@ Crew::Counts Crew::counts() const noexcept {
     const Worker::Counters& own = worker->counters();
     counts.done += own.done.load(acquire) + own.moved.load(acquire);  // sync(task-done)
   }
-  counts.entered = shared_pushed_.load(relaxed);  // relaxed: a count
+  counts.entered = shared_pushed_.load(relaxed) + ranked_.pushed_approx();  // relaxed: a count
   for (const auto& worker : workers_) {
     // relaxed: a count.
     counts.entered += worker->counters().posted.load(relaxed) + worker->inbox().pushed_approx();
@@ -162,16 +185,21 @@ void Crew::note_end() {
 // Tasks that were pushed while the workers ended. They were accepted, so they are run.
 void Crew::run_leftovers() {
   stop({});
-  for (const auto& worker : workers_) {
-    for (Closure task; worker->inbox().try_pop(task) != SpillPop::empty;) {
-      try {
-        if (!is_discarding()) std::move(task)();
-      } catch (...) {
-        report(std::current_exception());
-      }
-      leftovers_done_.fetch_add(1, release);  // sync(task-done): pairs with is_quiescent()
+  const auto run = [this](Closure& task) {
+    try {
+      if (!is_discarding()) std::move(task)();
+    } catch (...) {
+      report(std::current_exception());
     }
+    task.reset();
+    leftovers_done_.fetch_add(1, release);  // sync(task-done): pairs with counts()
+  };
+  Closure task;
+  while (ranked_.try_pop_urgent(task)) run(task);
+  for (const auto& worker : workers_) {
+    while (worker->inbox().try_pop(task) != SpillPop::empty) run(task);
   }
+  while (ranked_.try_pop_idle(task)) run(task);
 }
 
 void Crew::report(std::exception_ptr error) noexcept {
@@ -199,13 +227,19 @@ void Crew::post_shared(Closure&& task, From from) {
 
 bool Crew::pop_shared(Closure& out) {
   const MutexLock lock(shared_mutex_);
-  while (shared_.empty()) {
+  while (!take_shared(out)) {
     if (is_finished()) {
       shared_work_.notify_all();
       return false;
     }
     shared_work_.wait(shared_mutex_);
   }
+  return true;
+}
+
+bool Crew::take_shared(Closure& out) {
+  if (ranked_.try_pop_urgent(out)) return true;
+  if (shared_.empty()) return ranked_.try_pop_idle(out);
   out = std::move(shared_.front());
   shared_.pop_front();
   return true;
@@ -246,7 +280,8 @@ ThreadPoolStats Crew::lifetime_stats() const {
     return counter.load(relaxed);  // relaxed: a count
   };
   stats.completed = read(leftovers_done_);
-  stats.submitted = read(shared_pushed_);
+  stats.submitted = read(shared_pushed_) + ranked_.pushed_approx();
+  stats.queued = ranked_.size_approx();
   for (const auto& worker : workers_) {
     const Worker::Counters& counters = worker->counters();
     const ForkStack::Counters& forks = worker->forks().counters();

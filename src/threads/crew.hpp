@@ -23,6 +23,7 @@
 #include <muster/thread_pool.hpp>
 #include <muster/threads/roster.hpp>
 
+#include "threads/ranked_queue.hpp"
 #include "threads/worker.hpp"
 
 namespace muster {
@@ -35,6 +36,7 @@ class Crew final : public Executor {
 
   // Throws Stopped.
   void post(Closure&& task);
+  void post_ranked(Priority priority, Closure&& task);
   void execute(Closure&& task) override { post(std::move(task)); }
 
   void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
@@ -49,7 +51,10 @@ class Crew final : public Executor {
   std::size_t size() const noexcept { return workers_.size(); }
   Worker& worker(std::size_t index) noexcept { return *workers_[index]; }
 
-  // True if there is something in an inbox, or a fork on offer.
+  // Tasks whose priority is not 0.
+  RankedQueue& ranked() noexcept { return ranked_; }
+
+  // True if a worker that looks would find something.
   bool has_work() noexcept;
 
   // What has not begun is to be dropped.
@@ -84,7 +89,9 @@ class Crew final : public Executor {
   void place(Closure&& task);
   enum class From { inside, outside };
   void post_shared(Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
+  bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
   [[noreturn]] static void refuse();
+  [[nodiscard]] From from_where() const noexcept;
   void run_leftovers();
 
   // Fixed at construction.
@@ -97,6 +104,7 @@ class Crew final : public Executor {
   Atomic<bool> discarding_ = false;
   Atomic<std::uint32_t> idle_waiters_ = 0;
   Atomic<std::uint64_t> leftovers_done_ = 0;
+  RankedQueue ranked_;
 
   // Guarded by stop_mutex_.
   Mutex stop_mutex_;

@@ -47,12 +47,22 @@ void ThreadPool::post_closure(Closure&& task) {
   crew_->post(std::move(task));
 }
 
-void ThreadPool::submit_state(FutureStateBase* state) {
+void ThreadPool::post_ranked(int priority, Closure&& task) {
+  crew_->post_ranked(static_cast<Priority>(priority), std::move(task));
+}
+
+void ThreadPool::submit_state(int priority, FutureStateBase* state) {
   Closure task{QueuedTask(state)};
   try {
-    crew_->post(std::move(task));
+    crew_->post_ranked(static_cast<Priority>(priority), std::move(task));
   } catch (const Stopped&) {
     // The closure is destroyed unrun, which settles the future with Stopped.
+  }
+}
+
+void ThreadPool::check(const TaskOptions& options) {
+  if (std::vector<BadField> bad = validate(options); !bad.empty()) {
+    throw InvalidArgument(std::move(bad));
   }
 }
 

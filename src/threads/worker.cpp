@@ -191,11 +191,12 @@ bool Worker::look_around(Found& found) {
     Worker& victim = crew_.worker((start + i) % size);
     if (take_from(victim, found)) return true;
   }
-  return false;
+  return crew_.ranked().try_pop_idle(found.task);
 }
 
 bool Worker::take_own(Found& found) {
   found = {};
+  if (crew_.ranked().try_pop_urgent(found.task)) return true;
   const unsigned turn = ++tick_ % kInboxFirst;
   if (turn == 0 && pop_from(inbox_, found.task)) return true;
   if (turn == kInboxFirst / 2) {

@@ -1,0 +1,78 @@
+// ranked_queue.hpp: the pool's tasks whose priority is not 0, in exact order.
+//
+// Two heaps behind a mutex: urgent tasks (above 0) go before all others, idle ones (below 0) after
+// them. Whether there are any is a relaxed load, which is all that ordinary tasks pay.
+//
+// Thread safety: any member from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <muster/queues/stable_heap.hpp>
+#include <muster/sync/atomic.hpp>
+#include <muster/sync/closure.hpp>
+#include <muster/sync/mutex.hpp>
+
+namespace muster {
+
+class RankedQueue {
+ public:
+  // Requires: priority is not 0.
+  void push(Priority priority, Closure&& task) MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    StableHeap<Closure>& heap = priority > 0 ? urgent_ : idle_;
+    heap.push(priority, std::move(task));
+    // relaxed: a count, before anybody can pop the task.
+    pushed_.store(pushed_.load(relaxed) + 1, relaxed);
+    show_sizes();
+  }
+
+  // The most urgent, if one is above 0; first come, first served among equals.
+  [[nodiscard]] bool try_pop_urgent(Closure& out) noexcept {
+    // sync(ranked): pairs with the stores in show_sizes(): whoever was told of a task finds it.
+    return urgent_size_.load(acquire) != 0 && pop(urgent_, out);
+  }
+
+  // The same below 0.
+  [[nodiscard]] bool try_pop_idle(Closure& out) noexcept {
+    return idle_size_.load(acquire) != 0 && pop(idle_, out);  // sync(ranked): as above
+  }
+
+  // Racy.
+  [[nodiscard]] std::size_t size_approx() const noexcept {
+    return urgent_size_.load(relaxed) + idle_size_.load(relaxed);  // relaxed: racy by contract
+  }
+
+  // Tasks ever pushed.
+  [[nodiscard]] std::uint64_t pushed_approx() const noexcept {
+    return pushed_.load(relaxed);  // relaxed: a count
+  }
+
+ private:
+  bool pop(StableHeap<Closure>& heap, Closure& out) noexcept MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (heap.empty()) return false;
+    out = heap.pop();
+    show_sizes();
+    return true;
+  }
+
+  void show_sizes() noexcept MUSTER_REQUIRES(mutex_) {
+    urgent_size_.store(urgent_.size(), release);  // sync(ranked): pairs with try_pop_urgent()
+    idle_size_.store(idle_.size(), release);      // sync(ranked): pairs with try_pop_idle()
+  }
+
+  // Any thread.
+  Atomic<std::size_t> urgent_size_ = 0;
+  Atomic<std::size_t> idle_size_ = 0;
+  Atomic<std::uint64_t> pushed_ = 0;
+
+  // Guarded by mutex_.
+  Mutex mutex_;
+  StableHeap<Closure> urgent_;
+  StableHeap<Closure> idle_;
+};
+
+}  // namespace muster
