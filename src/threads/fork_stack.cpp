@@ -12,7 +12,11 @@ namespace muster {
 namespace {
 
 // Forks that can be on offer before the deque grows. Few are: one is offered when one is wanted.
+#ifdef MUSTER_ATOMICS
+constexpr std::size_t kFirstOffers = 2;  // explored: every cell is a location to keep track of
+#else
 constexpr std::size_t kFirstOffers = 64;
+#endif
 
 // Only its owner writes a counter.
 void count(Atomic<std::uint64_t>& counter) noexcept {

@@ -27,8 +27,12 @@ class Backoff {
   void reset() noexcept { round_ = 0; }
 
  private:
+#ifdef MUSTER_ATOMICS
+  static constexpr unsigned kSpinRounds = 0;  // explored: one pause shows what many show
+#else
   // 1 + 2 + ... + 64 pauses: a few microseconds, about the price of one wake-up.
   static constexpr unsigned kSpinRounds = 6;
+#endif
 
   unsigned round_ = 0;
 };

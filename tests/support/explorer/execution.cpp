@@ -154,7 +154,7 @@ bool Execution::runnable(const Thread& thread) const {
     case Status::paused:
       return writes_ > thread.paused_at;
     case Status::asleep:
-      return thread.woken || thread.may_time_out || !on_path_;
+      return thread.woken || thread.may_time_out;
     case Status::done:
       return false;
   }
@@ -173,7 +173,11 @@ bool Execution::decide() {
   }
   if (options_.empty()) {  // all that is left pauses, and nobody writes: let them look again
     for (std::size_t i = 1; i < threads_.size(); ++i) {
-      if (threads_[i].status == Status::paused) options_.push_back(i);
+      const std::size_t next = (current_ + i - 1) % (threads_.size() - 1) + 1;  // in turn
+      const Status status = threads_[next].status;
+      // A run that is of no interest any more needs an end: there sleepers look again too.
+      const bool gets_up = status == Status::asleep && !on_path_;
+      if (status == Status::paused || gets_up) options_.push_back(next);
     }
   }
   if (options_.empty()) {
