@@ -51,10 +51,9 @@ void ForkStack::offer_oldest() noexcept {
   count(counters_.offered);
   full_fence();  // sync(offer-or-sleep): between the offer and the look for who waits for us
   roster_.notify();
-  // Who waits for what we are running may help with this fork, if it stems from that.
-  if (running_ != nullptr && owner_.next_index() > running_->offer.first_child) {
-    wake_waiter(*running_);
-  }
+  // Who waits for what we are running may help with this fork, which stems from that: we have taken
+  // it with an empty stack.
+  if (running_ != nullptr) wake_waiter(*running_);
 }
 
 bool ForkStack::take_back() noexcept {
@@ -67,8 +66,13 @@ bool ForkStack::take_back() noexcept {
   return true;
 }
 
-ForkStack::Taking ForkStack::take_from(ForkStack& victim, Index not_before) noexcept {
-  const Steal<Fork*> loot = victim.offers_.thief().steal(not_before);
+// Whatever is on offer; or, if `awaited` is given, which `victim` has taken, only what stems from
+// it. All that its taker offers does, until it is done.
+ForkStack::Taking ForkStack::take_from(ForkStack& victim, const Fork* awaited) noexcept {
+  const Steal<Fork*> loot = victim.offers_.thief().steal_if([awaited] {
+    // relaxed: whoever sees an offer that was made after the fork was done sees that it is.
+    return awaited == nullptr || awaited->offer.state.load(relaxed) != Fork::Offer::done;
+  });
   if (loot.outcome == StealOutcome::lost_race) {
     count(counters_.lost);
   } else if (loot.outcome == StealOutcome::empty || victim.offered_approx() == 0) {
@@ -81,8 +85,8 @@ ForkStack::Taking ForkStack::take_from(ForkStack& victim, Index not_before) noex
 
 void ForkStack::run_taken(Fork& fork) noexcept {
   Fork* const outer = std::exchange(running_, &fork);
-  fork.offer.first_child = owner_.next_index() + (next_ - split_);
-  fork.offer.taker.store(this, release);  // sync(taker): pairs with the load in help_or_sleep()
+  // relaxed: who waits takes no more than a pointer from it.
+  fork.offer.taker.store(this, relaxed);
   try {
     fork.run(fork);
   } catch (...) {
@@ -124,10 +128,10 @@ void ForkStack::help_or_sleep(Fork& fork) {
 }
 
 bool ForkStack::help(Fork& fork) {
-  // sync(taker): and with it where the fork's own forks begin.
-  ForkStack* const taker = fork.offer.taker.load(acquire);
+  // relaxed: all stacks are as old as the pool.
+  ForkStack* const taker = fork.offer.taker.load(relaxed);
   if (taker == nullptr || stack_is_deep()) return false;
-  const Taking taking = take_from(*taker, fork.offer.first_child);
+  const Taking taking = take_from(*taker, &fork);
   if (taking.outcome != StealOutcome::taken) return false;
   count(counters_.helped);
   run_taken(*taking.fork);

@@ -67,9 +67,6 @@ class WorkStealingDeque {
   class Owner;
   class Thief;
 
-  // Numbers the items in the order of their pushes; a popped item's number is given out again.
-  using Index = std::int64_t;  // signed: bottom is one below top for a moment in pop()
-
   // Throws InvalidArgument unless capacity is a power of two from 2.
   explicit WorkStealingDeque(std::size_t initial_capacity = 256);
   WorkStealingDeque(const WorkStealingDeque&) = delete;
@@ -79,6 +76,8 @@ class WorkStealingDeque {
   [[nodiscard]] Thief thief() noexcept { return Thief(*this); }
 
  private:
+  using Index = std::int64_t;  // signed: bottom is one below top for a moment in pop()
+
   struct Buffer {
     explicit Buffer(std::size_t capacity)
         : mask(static_cast<Index>(capacity) - 1), cells(std::make_unique<Atomic<T>[]>(capacity)) {}
@@ -93,7 +92,8 @@ class WorkStealingDeque {
   static std::size_t checked(std::size_t capacity);
   void push(T item);
   bool pop(T& item) noexcept;
-  Steal<T> steal(Index not_before) noexcept;
+  template <class MayTake>
+  Steal<T> steal(const MayTake& may_take) noexcept;
   StealBatch steal_half(std::span<T> out) noexcept;
   bool win_last(Index last) noexcept;
   void make_room(Index bottom);
@@ -125,9 +125,6 @@ class WorkStealingDeque<T>::Owner {
     return deque_->pop(item) ? std::optional<T>(item) : std::nullopt;
   }
 
-  // The number that the next item gets.
-  [[nodiscard]] Index next_index() const noexcept { return deque_->own_bottom_; }
-
  private:
   friend class WorkStealingDeque;
   explicit Owner(WorkStealingDeque& deque) noexcept : deque_(&deque) {}
@@ -138,8 +135,17 @@ class WorkStealingDeque<T>::Owner {
 template <class T>
 class WorkStealingDeque<T>::Thief {
  public:
-  // The item pushed first; `empty` as well if its number is below `not_before`.
-  [[nodiscard]] Steal<T> steal(Index not_before = 0) noexcept { return deque_->steal(not_before); }
+  // The item pushed first.
+  [[nodiscard]] Steal<T> steal() noexcept {
+    return deque_->steal([] { return true; });
+  }
+
+  // The same, but `empty` as well if `may_take()` is false. It is asked after the oldest item was
+  // seen and before it is taken, and sees what the owner did before it pushed that item.
+  template <class MayTake>
+  [[nodiscard]] Steal<T> steal_if(const MayTake& may_take) noexcept {
+    return deque_->steal(may_take);
+  }
 
   // Up to half of the items (rounded up), the oldest first, at most out.size(): one steal after
   // another, for one exchange over several items would let the owner take one of them too. Ends at
@@ -220,13 +226,14 @@ template <class T>
 }
 
 template <class T>
-Steal<T> WorkStealingDeque<T>::steal(Index not_before) noexcept {
+template <class MayTake>
+Steal<T> WorkStealingDeque<T>::steal(const MayTake& may_take) noexcept {
   // sync(last-item): both seq_cst, so that a thief which sees another's
   // advance of top sees the retreat of bottom that the advance raced with. Acquire would not do:
   // litmus_test.cpp has the counterexample.
   Index top = top_.load(seq_cst);
   const Index bottom = bottom_.load(seq_cst);  // sync(last-item), sync(item-pushed)
-  if (top >= bottom || top < not_before) return {StealOutcome::empty, T{}};
+  if (top >= bottom || !may_take()) return {StealOutcome::empty, T{}};
   const Buffer& buffer = *buffer_.load(acquire);  // sync(buffer-grown): its cells are filled
   const Atomic<T>& cell = buffer[top];
   const Moment when = plain_moment();
@@ -246,7 +253,7 @@ StealBatch WorkStealingDeque<T>::steal_half(std::span<T> out) noexcept {
   std::size_t count = 0;
   StealOutcome last = StealOutcome::empty;
   while (count < wanted) {
-    const Steal<T> loot = steal(0);
+    const Steal<T> loot = thief().steal();
     last = loot.outcome;
     if (last != StealOutcome::taken) break;
     out[count++] = loot.item;

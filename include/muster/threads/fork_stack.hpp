@@ -40,7 +40,6 @@ struct Fork {
     enum State : std::uint32_t { pending, waiter_asleep, done };
     Atomic<std::uint32_t> state = pending;
     Atomic<ForkStack*> taker = nullptr;
-    WorkStealingDeque<Fork*>::Index first_child = 0;  // taker's number for it; before `taker`
     std::exception_ptr error = nullptr;
   };
 
@@ -111,7 +110,7 @@ class MUSTER_API ForkStack {
   };
 
   // The oldest fork that `victim` offers; if there is none, one is asked for.
-  [[nodiscard]] Taking take_from(ForkStack& victim) noexcept { return take_from(victim, 0); }
+  [[nodiscard]] Taking take_from(ForkStack& victim) noexcept { return take_from(victim, nullptr); }
 
   // Runs a fork that was taken, and tells its joiner.
   void run_taken(Fork& fork) noexcept;
@@ -131,11 +130,9 @@ class MUSTER_API ForkStack {
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
  private:
-  using Index = WorkStealingDeque<Fork*>::Index;
-
   void offer_oldest() noexcept;
   bool take_back() noexcept;
-  Taking take_from(ForkStack& victim, Index not_before) noexcept;
+  Taking take_from(ForkStack& victim, const Fork* awaited) noexcept;
   void wake_waiter(Fork& fork) noexcept;
   void help_or_sleep(Fork& fork);
   bool help(Fork& fork);
