@@ -40,14 +40,16 @@ ForkStack::~ForkStack() = default;
 void ForkStack::offer_oldest() noexcept {
   Fork& fork = **split_;
   std::construct_at(&fork.offer);
+  // Before the offer, so that whoever takes it can ask for the next one. relaxed: goes with it.
+  wanted_.store(false, relaxed);
   try {
     owner_.push(&fork);
   } catch (const std::bad_alloc&) {
     std::destroy_at(&fork.offer);
-    return;  // it stays private, and is still wanted
+    wanted_.store(true, relaxed);  // relaxed: only the owner acts on it
+    return;                        // it stays private
   }
   ++split_;
-  wanted_.store(false, relaxed);  // relaxed: a request that comes meanwhile is met by this offer
   count(counters_.offered);
   full_fence();  // sync(offer-or-sleep): between the offer and the look for who waits for us
   roster_.notify();
