@@ -51,8 +51,7 @@ void ForkStack::offer_oldest() noexcept {
   }
   ++split_;
   count(counters_.offered);
-  full_fence();  // sync(offer-or-sleep): between the offer and the look for who waits for us
-  roster_.notify();
+  roster_.notify();  // begins with a full fence: also between the offer and the look below
   // Who waits for what we are running may help with this fork, which stems from that: we have taken
   // it with an empty stack.
   if (running_ != nullptr) wake_waiter(*running_);
@@ -122,8 +121,8 @@ void ForkStack::help_or_sleep(Fork& fork) {
   // relaxed: wait() looks again.
   fork.offer.state.compare_exchange_strong(seen, Fork::Offer::waiter_asleep, relaxed, relaxed);
   if (seen == Fork::Offer::done) return;
-  // sync(offer-or-sleep): pairs with the fence in offer_oldest(). Without it we could miss the
-  // offer while the taker misses that we sleep.
+  // sync(counted-out): pairs with the fence in notify(), which offer_oldest() calls. Without it we
+  // could miss the offer while the taker misses that we sleep.
   full_fence_after_rmw();
   if (help(fork)) return;
   futex_wait(fork.offer.state, Fork::Offer::waiter_asleep, std::nullopt);
