@@ -12,7 +12,7 @@
 //
 // Thread safety: any member from any thread, except construction and destruction.
 // Lifetime: the destructor stops the pool: it runs whatever was accepted, then joins its threads.
-// Design notes: docs/design/fork_join.md, docs/design/roster.md
+// Design notes: docs/design/thread_pool.md, docs/design/fork_join.md, docs/design/roster.md
 #pragma once
 
 #include <algorithm>
