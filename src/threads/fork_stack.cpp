@@ -59,7 +59,7 @@ void ForkStack::offer_oldest() noexcept {
 
 bool ForkStack::take_back() noexcept {
   split_ = next_;
-  // Nothing is on offer now. If nobody asks, the next fork goes to whoever sleeps.
+  // One less is on offer, perhaps none. If nobody asks, the next fork goes to whoever sleeps.
   wanted_.store(true, relaxed);  // relaxed: only the owner acts on it
   Fork& fork = **next_;
   if (!owner_.pop()) return false;

@@ -184,18 +184,22 @@ bool Worker::sleep_or_stop() {
   return true;
 }
 
+// A race that was lost says that something was there, and more may be: it is not "nothing".
 bool Worker::look_around(Found& found) {
   const std::size_t size = crew_.size();
-  const std::size_t start = random_.below(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    Worker& victim = crew_.worker((start + i) % size);
-    if (take_from(victim, found)) return true;
-  }
+  do {
+    found.lost_race = false;
+    const std::size_t start = random_.below(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (take_from(crew_.worker((start + i) % size), found)) return true;
+    }
+  } while (found.lost_race);
   return crew_.ranked().try_pop_idle(found.task);
 }
 
 bool Worker::take_own(Found& found) {
-  found = {};
+  found.fork = nullptr;
+  found.posted = nullptr;
   if (crew_.ranked().try_pop_urgent(found.task)) return true;
   const unsigned turn = ++tick_ % kInboxFirst;
   if (turn == 0 && pop_from(inbox_, found.task)) return true;
@@ -224,6 +228,7 @@ bool Worker::take_from(Worker& victim, Found& found) {
   found.posted = posted.item;
   if (fork.outcome == StealOutcome::lost_race || posted.outcome == StealOutcome::lost_race) {
     count(counters_.lost_races);
+    found.lost_race = true;
   }
   if (found.fork == nullptr && found.posted == nullptr) {
     if (!pop_from(victim.inbox_, found.task)) return false;

@@ -77,11 +77,12 @@ class Worker {
   };
   static_assert(sizeof(Posted) == kCacheLine);
 
-  // What a look has found: one of them.
+  // What a look has found: a fork, a posted task or one from an inbox.
   struct Found {
     Fork* fork = nullptr;
     Posted* posted = nullptr;
     Closure task;
+    bool lost_race = false;  // on the way
   };
 
   void main();

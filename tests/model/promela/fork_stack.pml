@@ -17,7 +17,7 @@
  * Sizes: WORKERS workers; the first two have a root of their own, the second one's may come before
  * or after what it takes. At first something is wanted from the first worker, as from a new stack,
  * or not, as from an old one. The first root has two children, the elder of which forks once, or
- * with DEEP is the top of a chain; the second root has one child.
+ * with DEEP is the top of a chain; the second root, which ONE_ROOT leaves out, has one child.
  * With FORCED there is one root with one child, which must be taken, and ends only if somebody else
  * runs its own child: nobody but the waiter can. With HUNGRY there is one root, which goes on until
  * everybody else has taken something; the others sleep in the roster in between, where a worker
@@ -34,7 +34,7 @@
  * check: forced                 -DFORCED                     expect holds
  * check: hungry                 -DHUNGRY                     expect holds
  * check: deep              long -DDEEP                       expect holds
- * check: four_workers      long -DWORKERS=4                  expect holds
+ * check: four_workers      long -DWORKERS=4 -DONE_ROOT       expect holds
  * check: hungry_four       long -DHUNGRY -DWORKERS=4         expect holds
  *
  * Witnesses, which the correct model must reach: a fork is taken; the owner comes too late to take
@@ -95,6 +95,12 @@
 #define CHILDREN(x) ((x) == 6 -> 2 : ((x) == 1 || (x) == 3 || (x) == 7 -> 1 : 0))
 #define FIRST_CHILD(x) ((x) == 6 -> 1 : ((x) == 1 -> 3 : ((x) == 3 -> 4 : 5)))
 #define STEMS_FROM(x, y) ((x) == (y) || ((x) == 3 && (y) == 1) || ((x) == 4 && (y) != 2))
+#elif defined(ONE_ROOT)
+#define FORKS 3
+#define ROOTS 1
+#define CHILDREN(x) ((x) == 4 -> 2 : ((x) == 1 -> 1 : 0))
+#define FIRST_CHILD(x) ((x) == 4 -> 1 : 3)
+#define STEMS_FROM(x, y) ((x) == (y) || ((y) == 1 && (x) == 3))
 #else
 #define FORKS 4
 #define ROOTS 2
