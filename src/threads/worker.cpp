@@ -118,7 +118,10 @@ void Worker::main() {
 void Worker::work_until_stopped() {
   for (;;) {
     if (linger_and_run()) continue;
-    if (!search_and_run() && !sleep_or_stop()) return;
+    // Whoever was woken searches first: it was woken for more than its own inbox holds, perhaps.
+    while (!search_and_run()) {
+      if (!sleep_or_stop()) return;
+    }
   }
 }
 

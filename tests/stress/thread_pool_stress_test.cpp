@@ -125,6 +125,35 @@ TEST(ThreadPoolStress, JoinsGiveWhatPlainCallsGive) {
   });
 }
 
+// As many tasks as workers, each of which waits for all others to have begun: if one were left
+// waiting while a worker sleeps, none would end.
+TEST(ThreadPoolStress, NoWorkerSleepsWhileATaskWaits) {
+  constexpr unsigned kWorkers = 3;
+  StressRun run;
+  Random& random = run.random();
+  ThreadPool pool({.workers = kWorkers, .idle = any_policy(random)});
+  while (run.next_round()) {
+    pool.wait_idle();
+    if (random.below(4) == 0) {
+      while (pool.stats().sleeping_workers < kWorkers) std::this_thread::yield();
+    }
+    pool.post([] {});
+    for (std::uint64_t i = random.below(4000); i > 0; --i) spin_pause();
+    std::atomic<unsigned> begun = 0;
+    std::atomic<bool> in_vain = false;
+    for (unsigned i = 0; i < kWorkers; ++i) {
+      pool.post([&] {
+        ++begun;
+        for (Patience patience; begun < kWorkers && !in_vain;) {
+          if (!patience.pause()) in_vain = true;
+        }
+      });
+    }
+    pool.wait_idle();
+    ASSERT_FALSE(in_vain) << begun << " of " << kWorkers << " tasks had begun";
+  }
+}
+
 TEST(ThreadPoolStress, LoopsMissNoIndex) {
   run_rounds([](Random& random) {
     ThreadPool pool(
