@@ -50,8 +50,7 @@ void execute_on(ExecutorId id, Closure&& task) noexcept {
   if (const std::shared_ptr<Executor> executor = find_executor(id)) {
     try {
       return executor->execute(std::move(task));
-    } catch (const Stopped&) {
-      // As if it were gone.
+    } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): as if it were gone
     }
   }
   if (task) std::move(task)();

@@ -85,6 +85,7 @@ void Crew::place(Closure&& task) {
   inbox_in_turn = first + 1;
   std::size_t index = first;
   do {
+    // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing
     if (workers_[index]->inbox().try_push(std::move(task))) return;
     index = index + 1 < workers_.size() ? index + 1 : 0;
   } while (index != first);
@@ -191,7 +192,7 @@ void Crew::run_leftovers() {
     } catch (...) {
       report(std::current_exception());
     }
-    task.reset();
+    task.reset();                           // NOLINT(bugprone-use-after-move): if it was not called
     leftovers_done_.fetch_add(1, release);  // sync(task-done): pairs with counts()
   };
   Closure task;

@@ -55,7 +55,7 @@ void ThreadPool::submit_state(int priority, FutureStateBase* state) {
   Closure task{QueuedTask(state)};
   try {
     crew_->post_ranked(static_cast<Priority>(priority), std::move(task));
-  } catch (const Stopped&) {
+  } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): see below
     // The closure is destroyed unrun, which settles the future with Stopped.
   }
 }

@@ -38,7 +38,7 @@ constexpr unsigned kLingerAfterTask = 4;
 constexpr unsigned kStealMax = 4;
 
 // What stays of a stack before its worker stops helping others from there.
-constexpr std::size_t kStackReserve = 128 * 1024;
+constexpr std::size_t kStackReserve = std::size_t{128} * 1024;
 
 // Only its worker writes a counter.
 void count(Atomic<std::uint64_t>& counter) noexcept {

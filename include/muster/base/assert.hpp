@@ -81,7 +81,7 @@ void print_value(std::ostream& out, const T& value) {
 template <class T>
 inline constexpr bool kHeldByValue =
     !std::is_array_v<T> && std::is_trivially_copy_constructible_v<T> &&
-    sizeof(T) <= 2 * sizeof(void*);
+    sizeof(T) <= 2 * sizeof(void*);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
 
 template <class T>
 using Held = std::conditional_t<kHeldByValue<T>, std::remove_cv_t<T>, const T&>;

@@ -39,6 +39,7 @@ class SpillingQueue {
 
   // Throws std::bad_alloc if there is no memory for another chunk; the item is the caller's then.
   void push(T&& item) {
+    // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing
     if (!try_push(std::move(item))) spill(std::move(item));
   }
 

@@ -60,6 +60,7 @@ struct StealBatch {
 template <class T>
 class WorkStealingDeque {
   static_assert(
+      // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
       std::is_trivially_copyable_v<T> && sizeof(T) <= 8,
       "a thief reads the item before it knows whether it has won it: it must fit one atomic");
 
