@@ -11,7 +11,7 @@ namespace {
 
 long fib(int n) {
   if (n < 2) return n;
-  auto [a, b] = muster::join([n] { return fib(n - 1); }, [n] { return fib(n - 2); });
+  const auto [a, b] = muster::join([n] { return fib(n - 1); }, [n] { return fib(n - 2); });
   return a + b;
 }
 

@@ -96,8 +96,9 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
   Result call() {
     if constexpr (std::is_void_v<T>) {
       before_->take();
-      return std::invoke(*f_);
+      return std::invoke(*f_);  // NOLINT(bugprone-unchecked-optional-access): claimed once
     } else {
+      // NOLINTNEXTLINE(bugprone-unchecked-optional-access): claimed once
       return std::invoke(*f_, before_->take());
     }
   }

@@ -104,7 +104,7 @@ template <class F, class G>
       throw;
     }
   };
-  JoinResult<F> a = first();
+  JoinResult<F> a = first();  // NOLINT(misc-const-correctness): moved from below
   return {std::move(a), call(g)};
 }
 
@@ -132,7 +132,7 @@ template <class F, class G>
       throw;
     }
   };
-  A a = first();
+  A a = first();  // NOLINT(misc-const-correctness): moved from below, where A can be
   if (forks->pop(place)) [[likely]]
     return std::pair<A, B>(std::move(a), detail::call(g));
   forks->wait(second);

@@ -133,6 +133,7 @@ class FutureState : public FutureStateBase {
   // Requires: settled. Throws what the task threw. Once.
   T take() {
     rethrow_error();
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): settled without an error
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
 
@@ -176,8 +177,9 @@ class SubmittedTask final : public FutureState<T> {
   void run() noexcept override {
     try {
       if constexpr (std::is_void_v<T>) {
-        std::invoke(*callable_);
+        std::invoke(*callable_);  // NOLINT(bugprone-unchecked-optional-access): claimed once
       } else {
+        // NOLINTNEXTLINE(bugprone-unchecked-optional-access): claimed once
         this->value_.emplace(std::invoke(*callable_));
       }
       callable_.reset();
