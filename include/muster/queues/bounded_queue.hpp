@@ -125,9 +125,6 @@ class BoundedQueue {
     Atomic<Position> hint = 0;
   };
 
-  // Slots that a pusher asks for in advance.
-  static constexpr Position kAhead = 2;
-
   static std::size_t checked_mask(const BoundedQueueOptions& options);
 
   // Claims up to `wanted` positions at `end`, whose slots have reached their turn: `offset` is 0
@@ -236,8 +233,6 @@ template <class T>
 [[gnu::always_inline]] inline PushResult BoundedQueue<T>::try_push(T&& item) noexcept {
   Position position = 0;
   if (claim(tail_, 0, 1, position) == 0) return {PushOutcome::full};
-  // Who pushes often finds the line here next time. Where slots share lines, it would only disturb.
-  if constexpr (sizeof(Slot) >= kCacheLine) prefetch(slot(position + kAhead));
   fill(position, std::move(item));
   if (high_water_ != 0 && at_high_water(position)) return {PushOutcome::pushed_at_high_water};
   return {PushOutcome::pushed};
