@@ -181,21 +181,13 @@ class MUSTER_API ThreadPool {
   // One future for each callable of the range, in its order.
   template <std::ranges::input_range Range>
   [[nodiscard]] auto submit_bulk(Range&& tasks) {
-    return submit_bulk(TaskOptions{}, std::forward<Range>(tasks));
+    return submit_each(std::forward<Range>(tasks),
+                       [this]<class F>(F&& task) { return submit(std::forward<F>(task)); });
   }
   template <std::ranges::input_range Range>
   [[nodiscard]] auto submit_bulk(const TaskOptions& options, Range&& tasks) {
-    using Task = std::ranges::range_value_t<Range>;
-    std::vector<decltype(submit(options, std::declval<Task>()))> futures;
-    if constexpr (std::ranges::sized_range<Range>) futures.reserve(std::ranges::size(tasks));
-    for (auto&& task : tasks) {
-      if constexpr (std::is_lvalue_reference_v<Range>) {
-        futures.push_back(submit(options, task));
-      } else {
-        futures.push_back(submit(options, std::move(task)));
-      }
-    }
-    return futures;
+    return submit_each(std::forward<Range>(tasks),
+                       [&]<class F>(F&& task) { return submit(options, std::forward<F>(task)); });
   }
 
   // Runs `f` on a worker and waits for what it gives: the way into join() from outside. On a worker
@@ -253,6 +245,22 @@ class MUSTER_API ThreadPool {
     }
   }
   static void check(const TaskOptions& options);
+
+  // Moves the callables out of a range that nobody else has, and copies those of others.
+  template <class Range, class Submit>
+  static auto submit_each(Range&& tasks, const Submit& submit_one) {
+    using Task = std::ranges::range_value_t<Range>;
+    std::vector<std::invoke_result_t<const Submit&, Task>> futures;
+    if constexpr (std::ranges::sized_range<Range>) futures.reserve(std::ranges::size(tasks));
+    for (auto&& task : tasks) {
+      if constexpr (std::is_lvalue_reference_v<Range>) {
+        futures.push_back(submit_one(task));
+      } else {
+        futures.push_back(submit_one(std::move(task)));
+      }
+    }
+    return futures;
+  }
 
   // Looks at the options once more when it begins.
   template <class F>
