@@ -126,7 +126,7 @@ int depth_of_joins(int depth) {
   return below + one;
 }
 
-TEST(Join, NestsAsDeepAsTheStackOfForksAndBeyond) {
+TEST(Join, NestsDeeply) {
   ThreadPool pool({.workers = 1});
   EXPECT_EQ(pool.run([] { return depth_of_joins(2000); }), 2000);
 }
@@ -136,7 +136,6 @@ TEST(Join, RunsInTurnWhenTheStackOfForksIsFull) {
   Roster roster(1);
   ForkStack forks(roster);
   current_fork_stack = &forks;
-  std::unique_ptr<Fork*[]> unused;
   struct Nothing : Fork {
     Nothing() : Fork([](Fork&) {}) {}
   } nothing;

@@ -69,8 +69,8 @@ TEST(TaskGroup, AWaitingWorkerRunsNoOtherTasks) {
   bool intruded = false;
   pool.run([&] {
     TaskGroup group(pool);
-    pool.post([&] { intruded = waiting; });
     group.run([] {});
+    pool.post([&] { intruded = waiting; });
     waiting = true;
     group.wait();
     waiting = false;

@@ -70,14 +70,14 @@ TEST_P(ThreadPoolIn, AWorkerMayWaitForATaskOfTheSamePool) {
   EXPECT_EQ(sum, 5);
 }
 
-// One task is in the inbox before the wait begins and must not be run by the worker that waits.
+// The other task is the newest when the wait begins, and must not be run by the worker that waits.
 TEST(ThreadPool, AWaitingWorkerStartsNothingElse) {
   ThreadPool pool({.workers = 1});
   bool waiting = false;
   bool intruded = false;
   Future<void> outer = pool.submit([&] {
-    pool.post([&] { intruded = waiting; });
     Future<int> awaited = pool.submit([] { return 1; });
+    pool.post([&] { intruded = waiting; });
     waiting = true;
     EXPECT_EQ(awaited.get(), 1);
     waiting = false;
