@@ -2,6 +2,8 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "threads/cells.hpp"
 #include "threads/memory_probe.hpp"
@@ -60,36 +62,32 @@ Sample tick() {
   return {.items = kTicks, .seconds = used.wall_seconds, .figures = {percent}};
 }
 
-Cell idle_cell() {
-  const auto run = []<class Pool>(std::uint64_t /*items*/) { return stay_idle<Pool>(); };
-  return {.group = kIdleGroup,
-          .name = "idle",
-          .contenders = IdlePools::all(run),
-          .columns = {{kIdleGroup, "idle, ms CPU/s"}},
+// One figure for each contender, which takes its time and is not divided by anything.
+Cell figure_cell(const std::string& group, const std::string& name, const std::string& column,
+                 std::vector<Contender> contenders) {
+  return {.group = group,
+          .name = name,
+          .contenders = std::move(contenders),
+          .columns = {{group, column}},
           .items = 1,
           .most_rounds = kRounds};
 }
 
+Cell idle_cell() {
+  const auto run = []<class Pool>(std::uint64_t /*items*/) { return stay_idle<Pool>(); };
+  return figure_cell(kIdleGroup, "idle", "idle, ms CPU/s", IdlePools::all(run));
+}
+
 Cell ticking_cell() {
   const auto run = []<class Pool>(std::uint64_t /*items*/) { return tick<Pool>(); };
-  return {.group = kIdleGroup,
-          .name = "100 Hz",
-          .contenders = IdlePools::all(run),
-          .columns = {{kIdleGroup, "100 Hz, % of a CPU"}},
-          .items = 1,
-          .most_rounds = kRounds};
+  return figure_cell(kIdleGroup, "100 Hz", "100 Hz, % of a CPU", IdlePools::all(run));
 }
 
 Cell memory_cell(const std::string& name, const std::string& column, double (*ask)(const char*)) {
   const auto run = [ask]<class Pool>(std::uint64_t /*items*/) {
     return Sample{.items = 1, .seconds = 1, .figures = {ask(Pool::kName)}};
   };
-  return {.group = kMemoryGroup,
-          .name = name,
-          .contenders = PostPools::all(run),
-          .columns = {{kMemoryGroup, column}},
-          .items = 1,
-          .most_rounds = kRounds};
+  return figure_cell(kMemoryGroup, name, column, PostPools::all(run));
 }
 
 }  // namespace

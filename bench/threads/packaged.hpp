@@ -21,4 +21,13 @@ auto package(Function function) {
   return Packaged<Result>{std::make_shared<std::packaged_task<Result()>>(std::move(function))};
 }
 
+// Through such a pool's post.
+template <class Pool, class Function>
+auto submit_packaged(Pool& pool, Function function) {
+  auto packaged = package(std::move(function));
+  auto future = packaged.task->get_future();
+  pool.post(std::move(packaged));
+  return future;
+}
+
 }  // namespace muster::bench

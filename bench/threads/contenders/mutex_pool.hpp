@@ -49,10 +49,7 @@ class MutexPool {
 
   template <class Task>
   auto submit(Task task) {
-    auto packaged = package(std::move(task));
-    auto future = packaged.task->get_future();
-    post(std::move(packaged));
-    return future;
+    return submit_packaged(*this, std::move(task));
   }
 
  private:

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "threads/kernels/repeated.hpp"
+
 namespace muster::bench {
 
 // The rows above are settled; a set bit is a column in which the next row is threatened.
@@ -52,21 +54,17 @@ Solutions place_queens(const Board& board) {
   return sum;
 }
 
-class Queens {
+class Queens : public Repeated {
  public:
   static constexpr const char* kName = "nqueens";
   static constexpr const char* kColumn = "nqueens ns/board";
-  static constexpr double kUnitsPerSecond = 1e9;
-  static constexpr std::uint64_t kFixedItems = 0;
 
   // Items are boards.
-  explicit Queens(std::uint64_t items) : repeats_(1 + (items - 1) / kBoards) {}
+  explicit Queens(std::uint64_t items) : Repeated(items, kBoards) {}
 
   template <class Pool>
   void run(Pool& pool) {
-    for (std::uint64_t i = 0; i < repeats_; ++i) {
-      result_ = pool.run([] { return place_queens<Pool>(Board{}); });
-    }
+    result_ = run_all(pool, [] { return place_queens<Pool>(Board{}); });
   }
 
   void verify() const {
@@ -75,13 +73,10 @@ class Queens {
     }
   }
 
-  [[nodiscard]] std::uint64_t items() const { return repeats_ * kBoards; }
-
  private:
   static constexpr std::uint64_t kSolutions = 14'200;
   static constexpr std::uint64_t kBoards = 856'189;
 
-  const std::uint64_t repeats_;
   Solutions result_{};
 };
 

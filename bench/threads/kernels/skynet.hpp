@@ -8,6 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "threads/kernels/repeated.hpp"
+
 namespace muster::bench {
 
 inline constexpr std::size_t kSkynetChildren = 10;
@@ -24,33 +26,26 @@ std::uint64_t skynet(std::uint64_t first, std::uint64_t count) {
   return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
-class Skynet {
+class Skynet : public Repeated {
  public:
   static constexpr const char* kName = "skynet";
   static constexpr const char* kColumn = "skynet ns/leaf";
-  static constexpr double kUnitsPerSecond = 1e9;
-  static constexpr std::uint64_t kFixedItems = 0;
 
   // Items are leaves.
-  explicit Skynet(std::uint64_t items) : repeats_(1 + (items - 1) / kLeaves) {}
+  explicit Skynet(std::uint64_t items) : Repeated(items, kLeaves) {}
 
   template <class Pool>
   void run(Pool& pool) {
-    for (std::uint64_t i = 0; i < repeats_; ++i) {
-      result_ = pool.run([] { return skynet<Pool>(0, kLeaves); });
-    }
+    result_ = run_all(pool, [] { return skynet<Pool>(0, kLeaves); });
   }
 
   void verify() const {
     if (result_ != kLeaves * (kLeaves - 1) / 2) throw std::runtime_error("skynet lost a leaf");
   }
 
-  [[nodiscard]] std::uint64_t items() const { return repeats_ * kLeaves; }
-
  private:
   static constexpr std::uint64_t kLeaves = 1'000'000;
 
-  const std::uint64_t repeats_;
   std::uint64_t result_ = 0;
 };
 
