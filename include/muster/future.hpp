@@ -9,8 +9,8 @@
 //     Future<Page> page = pool.submit(fetch).then(parse);     // parse(what fetch gave), on the
 //     pool auto both = when_all(one, other);  auto first = when_any(many);      // when.hpp
 //
-// Waiting on a worker of a pool runs the awaited task right there if nobody has begun it; it does
-// not start anything else.
+// Waiting on a worker runs the awaited task right there if it is of the same pool and nobody has
+// begun it; the worker does not start anything else. A spare takes its place if it waits for long.
 //
 // Thread safety: a Future belongs to one thread at a time; the task may run on any other.
 // Ordering: what the task did is visible after get() or wait() has returned.
@@ -72,7 +72,7 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
 
   void help() noexcept override {
     before_->help();
-    if (before_->is_settled()) this->run_if_unclaimed();
+    if (before_->is_settled() && this->is_home()) this->run_if_unclaimed();
   }
 
  private:

@@ -36,6 +36,7 @@ ExecutorId register_executor(const std::shared_ptr<Executor>& executor) {
   Registry& all = registry();
   const MutexLock lock(all.mutex);
   const ExecutorId id = ++all.last;
+  executor->id_ = id;
   all.living.emplace(id, executor);
   return id;
 }

@@ -4,6 +4,8 @@
 #include <string>
 
 #include <muster/error.hpp>
+#include <muster/sync/backoff.hpp>
+#include <muster/sync/blocking.hpp>
 #include <muster/sync/futex.hpp>
 #include <muster/sync/future_state.hpp>
 
@@ -15,8 +17,9 @@ namespace {
 constexpr unsigned kLooks = 100;
 
 // How long a worker sleeps before it looks again for something it can do: a continuation may have
-// become ready whose pool has no other worker left.
+// become ready whose pool has no other worker left. Much longer if it is stood in for.
 constexpr std::chrono::milliseconds kHelpAgain{1};
+constexpr std::chrono::milliseconds kHelpAgainStoodIn{64};
 
 // Stands in a list of callbacks that have been called.
 FutureCallback* called() noexcept {
@@ -27,8 +30,6 @@ FutureCallback* called() noexcept {
 }
 
 }  // namespace
-
-constinit thread_local bool waits_run_tasks = false;
 
 Time deadline_after(Duration duration) {
   if (duration < Duration::zero()) {
@@ -45,25 +46,35 @@ FutureCallback::~FutureCallback() = default;
 FutureStateBase::~FutureStateBase() = default;
 
 bool FutureStateBase::wait(std::optional<Time> deadline) {
-  if (waits_run_tasks) help();
+  const Time last = deadline.value_or(Time::max());
+  const bool is_worker = current_employer != nullptr;
+  if (is_worker) help();
   for (unsigned look = 0; look < kLooks; ++look) {
     if (is_settled()) return true;
     spin_pause();
   }
+  if (!is_worker) return sleep(last);
+  if (sleep(std::min(last, real_clock().now() + kHelpAgain))) return true;
+  const BlockingRegion region;  // begun late: most waits are short
+  const Duration pause =
+      region.cover() == Employer::Cover::stood_in ? kHelpAgainStoodIn : kHelpAgain;
+  while (real_clock().now() < last) {
+    help();
+    if (sleep(std::min(last, real_clock().now() + pause))) return true;
+  }
+  return is_settled();
+}
+
+bool FutureStateBase::sleep(Time deadline) {
+  const std::optional<Time> until =
+      deadline == Time::max() ? std::nullopt : std::optional(deadline);
   for (;;) {
     std::uint32_t seen = pending;
     // sync(settled): as in is_settled(). relaxed: looked at again when woken.
     if (!phase_.compare_exchange_strong(seen, awaited, relaxed, acquire) && seen == settled) {
       return true;
     }
-    std::optional<Time> until = deadline;
-    if (waits_run_tasks) {
-      until = std::min(deadline.value_or(Time::max()), real_clock().now() + kHelpAgain);
-    }
-    if (futex_wait(phase_, awaited, until) != FutexOutcome::timed_out) continue;
-    if (is_settled()) return true;
-    if (deadline && real_clock().now() >= *deadline) return false;
-    help();
+    if (futex_wait(phase_, awaited, until) == FutexOutcome::timed_out) return is_settled();
   }
 }
 

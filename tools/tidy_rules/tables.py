@@ -15,6 +15,7 @@ MAY_INCLUDE_EXPORT = ("server", "cli")
 PUBLIC_HEADERS = {
     "error.hpp": "base",
     "version.hpp": "base",
+    "blocking.hpp": "sync",
     "future.hpp": "sync",
     "when.hpp": "sync",
     "metrics.hpp": "observe",
@@ -24,6 +25,7 @@ PUBLIC_HEADERS = {
     "task_group.hpp": "threads",
     "task_options.hpp": "threads",
     "thread_pool.hpp": "threads",
+    "thread_pool_options.hpp": "threads",
     "process_pool.hpp": "processes",
     "job_pool.hpp": "jobs",
 }

@@ -14,6 +14,9 @@
 
 namespace muster {
 
+// 0 names none.
+using ExecutorId = std::uint64_t;
+
 class MUSTER_API Executor {
  public:
   Executor() = default;
@@ -23,10 +26,16 @@ class MUSTER_API Executor {
 
   // Runs it some time; throws Stopped if it no longer does.
   virtual void execute(Closure&& task) = 0;
-};
 
-// 0 names none.
-using ExecutorId = std::uint64_t;
+  // 0 until it is registered.
+  [[nodiscard]] ExecutorId id() const noexcept { return id_; }
+
+ private:
+  friend ExecutorId register_executor(const std::shared_ptr<Executor>& executor);
+
+  // Before anybody submits a task, constant from then on.
+  ExecutorId id_ = 0;
+};
 
 // The number under which `executor` is found until forget_executor().
 [[nodiscard]] MUSTER_API ExecutorId register_executor(const std::shared_ptr<Executor>& executor);

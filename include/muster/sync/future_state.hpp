@@ -19,16 +19,13 @@
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
 #include <muster/sync/atomic.hpp>
+#include <muster/sync/blocking.hpp>
 #include <muster/sync/executor.hpp>
 
 namespace muster {
 
 // Throws InvalidArgument if `duration` is negative; a very long one means "never".
 MUSTER_API Time deadline_after(Duration duration);
-
-// True on threads that run tasks of a pool: there a wait begins the awaited task itself.
-extern MUSTER_API constinit thread_local bool waits_run_tasks
-    __attribute__((tls_model("initial-exec")));
 
 // Something to do when a state is settled, once.
 class MUSTER_API FutureCallback {
@@ -57,7 +54,8 @@ class MUSTER_API FutureStateBase {
     return phase_.load(acquire) == settled;  // sync(settled): pairs with the exchange in settle()
   }
 
-  // False if `deadline` passed first.
+  // False if `deadline` passed first. A worker begins the awaited task itself, if that is of its
+  // own pool, and is stood in for if it has to wait for long.
   bool wait(std::optional<Time> deadline);
 
   // Runs the task unless somebody has begun or cancelled it.
@@ -65,8 +63,11 @@ class MUSTER_API FutureStateBase {
     if (claim()) run();
   }
 
-  // A worker waits for this: does what can be done for it right here.
-  virtual void help() noexcept { run_if_unclaimed(); }
+  // A worker waits for this: does what can be done for it right here. A task runs only on threads
+  // of its own pool.
+  virtual void help() noexcept {
+    if (is_home()) run_if_unclaimed();
+  }
 
   // Lives until it has been called.
   void add_callback(FutureCallback& callback) noexcept;
@@ -94,6 +95,11 @@ class MUSTER_API FutureStateBase {
   // Destroys what the task has captured. Requires: claimed by the caller, and not run.
   virtual void drop_task() noexcept = 0;
 
+  // True on the threads that its task belongs on.
+  [[nodiscard]] bool is_home() const noexcept {
+    return current_employer != nullptr && current_employer->executor_id() == home_;
+  }
+
   // True for one caller.
   bool claim() noexcept {
     // relaxed: who claims touches only what was there before the state was shared.
@@ -111,6 +117,9 @@ class MUSTER_API FutureStateBase {
 
  private:
   enum Phase : std::uint32_t { pending, awaited, settled };
+
+  // False if `deadline` passed first.
+  bool sleep(Time deadline);
 
   // Any thread.
   Atomic<std::uint32_t> references_;

@@ -11,6 +11,7 @@
 
 #include <muster/error.hpp>
 #include <muster/future.hpp>
+#include <muster/sync/blocking.hpp>
 #include <muster/sync/closure.hpp>
 
 namespace muster {
@@ -112,12 +113,48 @@ TEST(Future, DroppingAFutureDoesNotCancelItsTask) {
   EXPECT_TRUE(ran);
 }
 
-TEST(Future, WaitingWhereWaitsRunTasksRunsTheAwaitedOne) {
+// Makes the test's thread a worker while it lives, and counts how often it is stood in for.
+class TestEmployer : public Employer {
+ public:
+  TestEmployer(ExecutorId id, Cover cover) : id_(id), cover_(cover) { current_employer = this; }
+  ~TestEmployer() override { current_employer = nullptr; }
+
+  Cover begin_blocking() noexcept override {
+    ++blocked_;
+    ++regions_;
+    return cover_;
+  }
+  void end_blocking() noexcept override { --blocked_; }
+  ExecutorId executor_id() const noexcept override { return id_; }
+
+  int blocked() const { return blocked_; }
+  int regions() const { return regions_; }
+
+ private:
+  const ExecutorId id_;
+  const Cover cover_;
+  int blocked_ = 0;
+  int regions_ = 0;
+};
+
+TEST(Future, AWaitingWorkerRunsTheAwaitedTask) {
   auto [future, task] = make_task([] { return std::this_thread::get_id(); });
-  waits_run_tasks = true;
-  EXPECT_EQ(future.get(), std::this_thread::get_id());
-  waits_run_tasks = false;
+  {
+    const TestEmployer employer(0, Employer::Cover::nobody);
+    EXPECT_EQ(future.get(), std::this_thread::get_id());
+    EXPECT_EQ(employer.regions(), 0);
+  }
   std::move(task)();  // finds nothing left to do
+}
+
+TEST(Future, AWaitingWorkerLeavesTheTasksOfOtherPoolsAlone) {
+  auto [future, task] = make_task([] { return 1; });
+  {
+    const TestEmployer employer(99, Employer::Cover::nobody);
+    EXPECT_EQ(future.wait_for(0s), FutureStatus::pending);
+  }
+  std::move(task)();
+  EXPECT_EQ(future.get(), 1);
 }
 
 // Keeps what it is given and never runs it.
@@ -130,7 +167,8 @@ class Hoarder : public Executor {
   std::vector<Closure> kept_;
 };
 
-TEST(Future, AWaitingWorkerLooksAgainForWhatItCanDo) {
+// A continuation becomes ready after its waiter has begun to wait, and its executor never runs it.
+void wait_for_a_continuation(Employer::Cover cover) {
   const auto hoarder = std::make_shared<Hoarder>();
   const ExecutorId id = register_executor(hoarder);
   std::atomic<bool> begun = false;
@@ -145,13 +183,26 @@ TEST(Future, AWaitingWorkerLooksAgainForWhatItCanDo) {
   std::jthread other([task = Closure(QueuedTask(state))]() mutable { std::move(task)(); });
   while (!begun) std::this_thread::yield();
   Future<int> after = before.then([](int number) { return number + 1; });
-  std::jthread freer([&] { free = true; });
-  waits_run_tasks = true;
-  EXPECT_EQ(after.get(), 21);
-  waits_run_tasks = false;
+  {
+    const TestEmployer employer(id, cover);
+    EXPECT_FALSE(after.wait_for(std::chrono::milliseconds(2)) == FutureStatus::ready);
+    EXPECT_EQ(employer.regions(), 1);
+    EXPECT_EQ(employer.blocked(), 0);
+    std::jthread freer([&] { free = true; });
+    EXPECT_EQ(after.get(), 21);
+    EXPECT_EQ(employer.blocked(), 0);
+  }
   other.join();
   EXPECT_EQ(hoarder->size(), 1U);
   forget_executor(id);
+}
+
+TEST(Future, AWaitingWorkerLooksAgainForWhatItCanDo) {
+  wait_for_a_continuation(Employer::Cover::nobody);
+}
+
+TEST(Future, AWaitingWorkerLooksAgainAlsoIfItIsStoodInFor) {
+  wait_for_a_continuation(Employer::Cover::stood_in);
 }
 
 TEST(ExecuteOn, RunsRightHereIfThereIsNoSuchExecutor) {
