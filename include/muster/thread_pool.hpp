@@ -17,14 +17,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <ranges>
 #include <stop_token>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,87 +31,10 @@
 #include <muster/join.hpp>
 #include <muster/sync/closure.hpp>
 #include <muster/task_options.hpp>
+#include <muster/thread_pool_options.hpp>
 #include <muster/threads/splitting.hpp>
 
 namespace muster {
-
-enum class Queueing {
-  stealing,  // an inbox per worker, and stealing
-  global,    // one queue behind one mutex, as a baseline; joins run one after the other
-};
-
-// What a worker without work does before it sleeps.
-enum class IdlePolicy {
-  power,     // looks around once
-  balanced,  // looks around for some 20 us
-  latency,   // looks around for some 500 us: quick to react, and busy meanwhile
-};
-
-struct ThreadPoolOptions {
-  // Threads, up to 1024. 0: one per CPU that this process may use, by its mask and its cgroup
-  // quota.
-  unsigned workers = 0;
-
-  Queueing queueing = Queueing::stealing;
-  IdlePolicy idle = IdlePolicy::balanced;
-
-  // Called with what a posted task has thrown, on the worker. Unset: it is logged. Must not throw.
-  std::function<void(std::exception_ptr)> on_error = {};
-
-  // Called on each worker's thread, first and last thing. Must not throw.
-  std::function<void(unsigned worker)> on_worker_start = {};
-  std::function<void(unsigned worker)> on_worker_exit = {};
-
-  // Threads are named after it: "muster-0". At most 10 characters, the kernel cuts the rest.
-  std::string thread_name = "muster";
-};
-
-// Every problem with the options; empty: none.
-MUSTER_API std::vector<BadField> validate(const ThreadPoolOptions& options);
-
-// Exact while the pool is idle, otherwise a little out of date.
-struct ThreadPoolStats {
-  struct Worker {
-    std::uint64_t completed = 0;
-    std::uint64_t failed = 0;   // of those, posted tasks that threw
-    std::uint64_t dropped = 0;  // of those, tasks that a stop discarded
-    std::uint64_t steal_attempts = 0;
-    std::uint64_t successful_steals = 0;
-    std::uint64_t lost_races = 0;
-    std::uint64_t forks_offered = 0;
-    std::uint64_t forks_taken = 0;
-    std::uint64_t idle_spins = 0;  // looks around that found nothing
-    std::uint64_t parks = 0;
-    std::uint64_t queued = 0;
-    bool busy = false;
-  };
-  std::vector<Worker> workers = {};
-
-  std::uint64_t submitted = 0;
-  std::uint64_t completed = 0;
-  std::uint64_t queued = 0;
-  unsigned busy_workers = 0;
-  unsigned sleeping_workers = 0;
-};
-
-enum class Stop {
-  graceful,  // all that was accepted is run
-  discard,   // what has not begun is dropped: futures say Stopped, posted tasks are destroyed
-};
-
-struct StopOptions {
-  Stop mode = Stop::graceful;
-
-  // How long to wait for the tasks. None: for ever.
-  std::optional<Duration> timeout = {};
-};
-
-// What a stop that timed out has left behind; it goes on, and another stop() waits for it again.
-struct StopResult {
-  std::uint64_t unfinished = 0;  // tasks, queued or running
-
-  explicit operator bool() const noexcept { return unfinished == 0; }
-};
 
 class Crew;
 
@@ -240,7 +159,7 @@ class MUSTER_API ThreadPool {
  private:
   template <class F>
   static void check_callable(const F& task) {
-    if constexpr (requires { task == nullptr; }) {
+    if constexpr (!std::is_function_v<F> && requires { task == nullptr; }) {
       if (task == nullptr) refuse_empty_callable();
     }
   }

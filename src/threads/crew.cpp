@@ -18,25 +18,17 @@ constinit thread_local std::size_t inbox_in_turn = 0;
 
 }  // namespace
 
-Crew::Crew(const ThreadPoolOptions& options) : options_(options), roster_(options.workers) {
-  for (std::size_t i = 0; i < options.workers; ++i) {
-    workers_.push_back(std::make_unique<Worker>(*this, i, i + 1));
-  }
-  {
-    const MutexLock lock(idle_mutex_);
-    running_workers_ = workers_.size();
-  }
-  std::size_t started = 0;
-  try {
-    for (; started < workers_.size(); ++started) workers_[started]->start();
-  } catch (const std::system_error& error) {
-    closed_.store(true, seq_cst);  // sync(closed): as in stop()
-    roster_.wake_all();
-    shared_work_.notify_all();
-    for (std::size_t i = 0; i < started; ++i) workers_[i]->join();
-    throw SystemFailure(
-        "start worker " + std::to_string(started) + " of " + std::to_string(workers_.size()),
-        error.code().value(), "ask for fewer workers, or allow more threads");
+Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
+    : options_(options),
+      topology_(std::move(topology)),
+      cpus_(place_workers(topology_, options)),
+      roster_(options.workers + options.max_spare_workers, [this] { recruit(); }),
+      slots_(options.workers + options.max_spare_workers),
+      spares_(options.max_spare_workers) {
+  if (options_.start == Start::eager) {
+    start_all();
+  } else {
+    roster_.set_absent(options_.workers);
   }
 }
 
@@ -65,12 +57,16 @@ void Crew::post_ranked(Priority priority, Closure&& task) {
   if (priority == 0) return post(std::move(task));
   const From from = from_where();
   if (from == From::outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again below
+  ensure_started();
   ranked_.push(priority, std::move(task));
-  roster_.notify();
   if (options_.queueing == Queueing::global) {
-    const MutexLock lock(shared_mutex_);
-    shared_work_.notify_one();
+    {
+      const MutexLock lock(shared_mutex_);
+      shared_work_.notify_one();
+    }
+    recruit();
   }
+  roster_.notify();
   // sync(closed): as in post(). relaxed: as there.
   if (from == From::outside && closed_.load(relaxed)) run_leftovers();
 }
@@ -81,36 +77,41 @@ void Crew::refuse() {
 
 // In turn; but a ring that is full is left alone as long as another has room.
 void Crew::place(Closure&& task) {
-  const std::size_t first = inbox_in_turn < workers_.size() ? inbox_in_turn : 0;
+  const std::size_t count = ensure_started();
+  const std::size_t first = inbox_in_turn < count ? inbox_in_turn : 0;
   inbox_in_turn = first + 1;
   std::size_t index = first;
   do {
     // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing
-    if (workers_[index]->inbox().try_push(std::move(task))) return;
-    index = index + 1 < workers_.size() ? index + 1 : 0;
+    if (worker(index)->inbox().try_push(std::move(task))) return;
+    index = index + 1 < count ? index + 1 : 0;
   } while (index != first);
-  workers_[first]->inbox().push(std::move(task));
+  worker(first)->inbox().push(std::move(task));
 }
 
 bool Crew::has_work() noexcept {
-  return ranked_.size_approx() != 0 ||
-         std::any_of(workers_.begin(), workers_.end(),
-                     [](const auto& worker) { return worker->has_work_approx(); });
+  if (ranked_.size_approx() != 0) return true;
+  const std::size_t span = worker_span();
+  for (std::size_t i = 0; i < span; ++i) {
+    Worker* const each = worker(i);
+    if (each != nullptr && each->has_work_approx()) return true;
+  }
+  return false;
 }
 
 Crew::Counts Crew::counts() const noexcept {
   Counts counts;
   // sync(task-done): what the counted tasks did is visible, and so is what they have posted.
   counts.done = leftovers_done_.load(acquire);
-  for (const auto& worker : workers_) {
-    const Worker::Counters& own = worker->counters();
+  for_each_worker([&](const Worker& worker) {
+    const Worker::Counters& own = worker.counters();
     counts.done += own.done.load(acquire) + own.moved.load(acquire);  // sync(task-done)
-  }
+  });
   counts.entered = shared_pushed_.load(relaxed) + ranked_.pushed_approx();  // relaxed: a count
-  for (const auto& worker : workers_) {
+  for_each_worker([&](const Worker& worker) {
     // relaxed: a count.
-    counts.entered += worker->counters().posted.load(relaxed) + worker->inbox().pushed_approx();
-  }
+    counts.entered += worker.counters().posted.load(relaxed) + worker.inbox().pushed_approx();
+  });
   return counts;
 }
 
@@ -133,6 +134,7 @@ void Crew::note_idle() {
 }
 
 void Crew::wait_idle() {
+  const BlockingRegion region;          // on a worker of another pool
   idle_waiters_.fetch_add(1, relaxed);  // relaxed: the fence below publishes it
   full_fence_after_rmw();               // sync(idle-waiter): pairs with note_idle()
   {
@@ -148,6 +150,11 @@ StopResult Crew::stop(const StopOptions& options) {
   // sync(closed): seq_cst, with the fence of wake_all() behind it: whoever posts sees it, or its
   // task is seen by the workers before they end.
   closed_.store(true, seq_cst);
+  // Whoever is being started is there now, and nobody else is started, but for spares.
+  {
+    const MutexLock lock(start_mutex_);
+  }
+  spares_.close();
   roster_.wake_all();
   {
     const MutexLock lock(shared_mutex_);
@@ -159,7 +166,9 @@ StopResult Crew::stop(const StopOptions& options) {
   }
   const MutexLock lock(stop_mutex_);
   if (joined_) return {};
-  for (const auto& worker : workers_) worker->join();
+  for (Slot& slot : slots_) {
+    if (slot.thread.joinable()) slot.thread.join();
+  }
   joined_ = true;
   return {};
 }
@@ -167,6 +176,7 @@ StopResult Crew::stop(const StopOptions& options) {
 // False: `timeout` was not enough.
 bool Crew::wait_for_ends(std::optional<Duration> timeout) {
   const Time deadline = timeout ? deadline_after(*timeout) : Time::max();
+  const BlockingRegion region;  // on a worker of another pool
   const MutexLock lock(idle_mutex_);
   while (running_workers_ != 0) {
     if (deadline == Time::max()) {
@@ -176,11 +186,6 @@ bool Crew::wait_for_ends(std::optional<Duration> timeout) {
     }
   }
   return true;
-}
-
-void Crew::note_end() {
-  const MutexLock lock(idle_mutex_);
-  if (--running_workers_ == 0) ended_.notify_all();
 }
 
 // Tasks that were pushed while the workers ended. They were accepted, so they are run.
@@ -197,8 +202,9 @@ void Crew::run_leftovers() {
   };
   Closure task;
   while (ranked_.try_pop_urgent(task)) run(task);
-  for (const auto& worker : workers_) {
-    while (worker->inbox().try_pop(task) != SpillPop::empty) run(task);
+  for (std::size_t i = 0; i < options_.workers; ++i) {
+    Worker* const each = worker(i);
+    while (each != nullptr && each->inbox().try_pop(task) != SpillPop::empty) run(task);
   }
   while (ranked_.try_pop_idle(task)) run(task);
 }
@@ -215,6 +221,8 @@ void Crew::report(std::exception_ptr error) noexcept {
 }
 
 void Crew::post_shared(Closure&& task, From from) {
+  ensure_started();
+  bool all_busy = false;
   {
     const MutexLock lock(shared_mutex_);
     // relaxed: a worker that ends has seen, under the mutex, the crew closed and nothing left.
@@ -222,8 +230,11 @@ void Crew::post_shared(Closure&& task, From from) {
     shared_.push_back(std::move(task));
     // relaxed: written under the mutex; a count for others.
     shared_pushed_.store(shared_pushed_.load(relaxed) + 1, relaxed);
+    all_busy = shared_.size() > shared_waiting_;
   }
   shared_work_.notify_one();
+  // relaxed: recruit() looks again.
+  if (all_busy && started_regulars_.load(relaxed) != options_.workers) recruit();
 }
 
 bool Crew::pop_shared(Closure& out) {
@@ -233,7 +244,9 @@ bool Crew::pop_shared(Closure& out) {
       shared_work_.notify_all();
       return false;
     }
+    ++shared_waiting_;
     shared_work_.wait(shared_mutex_);
+    --shared_waiting_;
   }
   return true;
 }
@@ -244,69 +257,6 @@ bool Crew::take_shared(Closure& out) {
   out = std::move(shared_.front());
   shared_.pop_front();
   return true;
-}
-
-ThreadPoolStats Crew::stats() const {
-  ThreadPoolStats stats = lifetime_stats();
-  const MutexLock lock(stats_mutex_);
-  if (reset_.workers.empty()) return stats;
-  stats.submitted -= reset_.submitted;
-  stats.completed -= reset_.completed;
-  for (std::size_t i = 0; i < stats.workers.size(); ++i) {
-    ThreadPoolStats::Worker& now = stats.workers[i];
-    const ThreadPoolStats::Worker& then = reset_.workers[i];
-    now.completed -= then.completed;
-    now.failed -= then.failed;
-    now.dropped -= then.dropped;
-    now.steal_attempts -= then.steal_attempts;
-    now.successful_steals -= then.successful_steals;
-    now.lost_races -= then.lost_races;
-    now.forks_offered -= then.forks_offered;
-    now.forks_taken -= then.forks_taken;
-    now.idle_spins -= then.idle_spins;
-    now.parks -= then.parks;
-  }
-  return stats;
-}
-
-void Crew::reset_stats() {
-  ThreadPoolStats now = lifetime_stats();
-  const MutexLock lock(stats_mutex_);
-  reset_ = std::move(now);
-}
-
-ThreadPoolStats Crew::lifetime_stats() const {
-  ThreadPoolStats stats;
-  const auto read = [](const Atomic<std::uint64_t>& counter) {
-    return counter.load(relaxed);  // relaxed: a count
-  };
-  stats.completed = read(leftovers_done_);
-  stats.submitted = read(shared_pushed_) + ranked_.pushed_approx();
-  stats.queued = ranked_.size_approx();
-  for (const auto& worker : workers_) {
-    const Worker::Counters& counters = worker->counters();
-    const ForkStack::Counters& forks = worker->forks().counters();
-    stats.workers.push_back({.completed = read(counters.done),
-                             .failed = read(counters.failed),
-                             .dropped = read(counters.dropped),
-                             .steal_attempts = read(counters.steal_attempts),
-                             .successful_steals = read(counters.stolen),
-                             .lost_races = read(counters.lost_races),
-                             .forks_offered = read(forks.offered),
-                             .forks_taken = read(forks.taken),
-                             .idle_spins = read(counters.idle_spins),
-                             .parks = read(counters.parks),
-                             .queued = worker->queued_approx(),
-                             .busy = read(counters.busy) != 0});
-    const ThreadPoolStats::Worker& last = stats.workers.back();
-    stats.submitted +=
-        read(counters.posted) + worker->inbox().pushed_approx() - read(counters.moved);
-    stats.completed += last.completed;
-    stats.queued += last.queued;
-    stats.busy_workers += last.busy ? 1 : 0;
-  }
-  stats.sleeping_workers = static_cast<unsigned>(roster_.sleeping_approx());
-  return stats;
 }
 
 }  // namespace muster

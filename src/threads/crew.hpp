@@ -1,5 +1,8 @@
 // crew.hpp: the workers of one pool and what they share.
 //
+// A worker is made by its own thread, so that its memory is near the CPU that it runs on. Regular
+// workers have the numbers from 0 on, in the order in which they are started; spares follow.
+//
 // A task is counted twice: before anybody can take it, and when it is done. The crew is quiescent
 // when both counts are equal, read in this order: first what is done, then what has entered.
 //
@@ -11,11 +14,15 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
+#include <muster/base/cpu_topology.hpp>
 #include <muster/sync/atomic.hpp>
+#include <muster/sync/blocking.hpp>
 #include <muster/sync/cache_line.hpp>
 #include <muster/sync/closure.hpp>
 #include <muster/sync/executor.hpp>
@@ -23,15 +30,17 @@
 #include <muster/thread_pool.hpp>
 #include <muster/threads/roster.hpp>
 
+#include "threads/placement.hpp"
 #include "threads/ranked_queue.hpp"
+#include "threads/spares.hpp"
 #include "threads/worker.hpp"
 
 namespace muster {
 
-class Crew final : public Executor {
+class Crew final : public Executor, public Employer {
  public:
-  // `options` are valid and name a number of workers.
-  explicit Crew(const ThreadPoolOptions& options);
+  // `options` are valid, name a number of workers and no CPU that `topology` does not have.
+  Crew(const ThreadPoolOptions& options, CpuTopology topology);
   ~Crew() override;
 
   // Throws Stopped.
@@ -48,8 +57,26 @@ class Crew final : public Executor {
 
   const ThreadPoolOptions& options() const noexcept { return options_; }
   Roster& roster() noexcept { return roster_; }
-  std::size_t size() const noexcept { return workers_.size(); }
-  Worker& worker(std::size_t index) noexcept { return *workers_[index]; }
+
+  // Numbers of workers are below this.
+  std::size_t worker_span() const noexcept {
+    return options_.workers + started_spares_.load(acquire);  // sync(spare-started)
+  }
+  bool is_spare(std::size_t index) const noexcept { return index >= options_.workers; }
+
+  // Null: not started.
+  Worker* worker(std::size_t index) const noexcept {
+    return slots_[index].present.load(acquire);  // sync(worker-made): pairs with work_as()
+  }
+
+  // Groups of regular workers, nearest first.
+  StealOrder steal_order_of(std::size_t index) const;
+
+  // The calling worker waits for something; a spare takes its place.
+  Cover begin_blocking() noexcept override;
+  void end_blocking() noexcept override { spares_.end_blocking(); }
+  ExecutorId executor_id() const noexcept override { return id(); }
+  Spares& spares() noexcept { return spares_; }
 
   // Tasks whose priority is not 0.
   RankedQueue& ranked() noexcept { return ranked_; }
@@ -61,9 +88,6 @@ class Crew final : public Executor {
   bool is_discarding() const noexcept {
     return discarding_.load(relaxed);  // relaxed: a little later will do
   }
-
-  // A worker's thread is about to end.
-  void note_end() MUSTER_EXCLUDES(idle_mutex_);
 
   // Everything that was accepted is done, and no more is accepted.
   bool is_finished() const noexcept;
@@ -87,6 +111,32 @@ class Crew final : public Executor {
   bool wait_for_ends(std::optional<Duration> timeout) MUSTER_EXCLUDES(idle_mutex_);
   ThreadPoolStats lifetime_stats() const;
   void place(Closure&& task);
+
+  // Those that were started.
+  template <class Visit>
+  void for_each_worker(const Visit& visit) const {
+    const std::size_t span = worker_span();
+    for (std::size_t i = 0; i < span; ++i) {
+      if (Worker* const each = worker(i)) visit(*each);
+    }
+  }
+
+  void start_all() MUSTER_EXCLUDES(start_mutex_);
+  void recruit() noexcept MUSTER_EXCLUDES(start_mutex_);
+  std::size_t start_first() MUSTER_EXCLUDES(start_mutex_);
+  void start_next() MUSTER_REQUIRES(start_mutex_);
+  bool start_spare() noexcept MUSTER_EXCLUDES(start_mutex_);
+  [[nodiscard]] std::future<void> start(std::size_t index) MUSTER_REQUIRES(start_mutex_);
+  void finish_start(std::size_t index, std::future<void>& ready);
+  void work_as(std::size_t index, std::promise<void>& made) MUSTER_EXCLUDES(idle_mutex_);
+  void note_end() MUSTER_EXCLUDES(idle_mutex_);
+
+  // How many regular workers there are: one at least.
+  std::size_t ensure_started() {
+    const std::size_t started = started_regulars_.load(acquire);  // sync(regulars-started)
+    return started != 0 ? started : start_first();
+  }
+  void pin(std::size_t index) const;
   enum class From { inside, outside };
   void post_shared(Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
   bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
@@ -94,10 +144,18 @@ class Crew final : public Executor {
   [[nodiscard]] From from_where() const noexcept;
   void run_leftovers();
 
+  struct Slot {
+    Atomic<Worker*> present = nullptr;
+    std::unique_ptr<Worker> worker;  // written by its thread
+    std::thread thread;              // written by who starts it
+  };
+
   // Fixed at construction.
   const ThreadPoolOptions options_;
+  const CpuTopology topology_;
+  const std::vector<unsigned> cpus_;  // of the regular workers; empty: not pinned
   Roster roster_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Slot> slots_;
 
   // Any thread.
   alignas(kCacheLine) Atomic<bool> closed_ = false;
@@ -105,6 +163,12 @@ class Crew final : public Executor {
   Atomic<std::uint32_t> idle_waiters_ = 0;
   Atomic<std::uint64_t> leftovers_done_ = 0;
   RankedQueue ranked_;
+  Spares spares_;
+
+  // Written under start_mutex_.
+  Mutex start_mutex_;
+  Atomic<std::size_t> started_regulars_ = 0;
+  Atomic<std::size_t> started_spares_ = 0;
 
   // Guarded by stop_mutex_.
   Mutex stop_mutex_;
@@ -123,6 +187,7 @@ class Crew final : public Executor {
   // Guarded by shared_mutex_. `global` queueing only.
   Mutex shared_mutex_;
   ConditionVariable shared_work_;
+  std::size_t shared_waiting_ MUSTER_GUARDED_BY(shared_mutex_) = 0;
   std::deque<Closure> shared_ MUSTER_GUARDED_BY(shared_mutex_);
   Atomic<std::uint64_t> shared_pushed_ = 0;  // also read without the mutex
 };

@@ -86,8 +86,8 @@ ForkStack::Taking ForkStack::take_from(ForkStack& victim, const Fork* awaited) n
 
 void ForkStack::run_taken(Fork& fork) noexcept {
   Fork* const outer = std::exchange(running_, &fork);
-  // relaxed: who waits takes no more than a pointer from it.
-  fork.offer.taker.store(this, relaxed);
+  // sync(taker): pairs with the load in help(). This stack may be younger than the one it helps.
+  fork.offer.taker.store(this, release);
   try {
     fork.run(fork);
   } catch (...) {
@@ -129,8 +129,7 @@ void ForkStack::help_or_sleep(Fork& fork) {
 }
 
 bool ForkStack::help(Fork& fork) {
-  // relaxed: all stacks are as old as the pool.
-  ForkStack* const taker = fork.offer.taker.load(relaxed);
+  ForkStack* const taker = fork.offer.taker.load(acquire);  // sync(taker): pairs with run_taken()
   if (taker == nullptr || stack_is_deep()) return false;
   const Taking taking = take_from(*taker, &fork);
   if (taking.outcome != StealOutcome::taken) return false;

@@ -37,8 +37,12 @@ bool Roster::notify() noexcept {
   // it; and sync(announce-or-publish) for the sleepers.
   full_fence();
   // relaxed: the fence decides what must be seen.
-  if (searching_.load(relaxed) != 0 || lot_.empty_approx()) return false;
-  return lot_.wake_one();
+  if (searching_.load(relaxed) != 0) return false;
+  if (!lot_.empty_approx()) return lot_.wake_one();
+  // relaxed: as in set_absent().
+  if (absent_.load(relaxed) != 0) [[unlikely]]
+    recruit_();
+  return false;
 }
 
 }  // namespace muster

@@ -3,16 +3,25 @@
 // The pool is handed one ticket per task, which runs whatever task of the group is next. So a
 // waiter can take tasks straight from the list; tickets that come later find nothing and end.
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <optional>
 
+#include <muster/sync/blocking.hpp>
 #include <muster/sync/mutex.hpp>
 #include <muster/task_group.hpp>
 
 namespace muster {
+
+namespace {
+
+// How long a waiting worker is not stood in for.
+constexpr std::chrono::milliseconds kShortWait{1};
+
+}  // namespace
 
 class TaskGroup::State {
  public:
@@ -52,14 +61,13 @@ class TaskGroup::State {
     finish(std::make_exception_ptr(Stopped("a task of the group was dropped: its pool stopped")));
   }
 
-  // Until all are done; between tasks of its own if `helps`.
-  void wait(bool helps) MUSTER_EXCLUDES(mutex_) {
-    for (;;) {
-      while (helps && run_next()) {
-      }
-      const MutexLock lock(mutex_);
-      while (unfinished_ != 0 && !(helps && !waiting_.empty())) changed_.wait(mutex_);
-      if (unfinished_ == 0) return;
+  // Until all are done; between tasks of its own if the waiter helps. A worker that has to wait for
+  // long is stood in for.
+  enum class Waiter { helps, only_waits };
+  void wait(Waiter waiter) MUSTER_EXCLUDES(mutex_) {
+    if (wait_until(waiter, real_clock().now() + kShortWait)) return;
+    const BlockingRegion region;
+    while (!wait_until(waiter, Time::max())) {
     }
   }
 
@@ -73,6 +81,23 @@ class TaskGroup::State {
     Closure task;
     std::uint64_t number;
   };
+
+  // False if `deadline` passed while there was nothing to do.
+  bool wait_until(Waiter waiter, Time deadline) MUSTER_EXCLUDES(mutex_) {
+    for (;;) {
+      while (waiter == Waiter::helps && run_next()) {
+      }
+      const MutexLock lock(mutex_);
+      while (unfinished_ != 0 && !(waiter == Waiter::helps && !waiting_.empty())) {
+        if (deadline == Time::max()) {
+          changed_.wait(mutex_);
+        } else if (!changed_.wait_until(mutex_, deadline)) {
+          return unfinished_ == 0;
+        }
+      }
+      if (unfinished_ == 0) return true;
+    }
+  }
 
   void finish(std::exception_ptr error) MUSTER_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -117,7 +142,7 @@ class TaskGroup::Ticket {
 TaskGroup::TaskGroup(ThreadPool& pool) : pool_(pool), state_(std::make_shared<State>()) {}
 
 TaskGroup::~TaskGroup() {
-  state_->wait(pool_.is_inside());
+  state_->wait(pool_.is_inside() ? State::Waiter::helps : State::Waiter::only_waits);
 }
 
 void TaskGroup::run_closure(Closure&& task) {
@@ -125,7 +150,7 @@ void TaskGroup::run_closure(Closure&& task) {
 }
 
 void TaskGroup::wait() {
-  state_->wait(pool_.is_inside());
+  state_->wait(pool_.is_inside() ? State::Waiter::helps : State::Waiter::only_waits);
   if (const std::exception_ptr error = state_->take_first_error()) std::rethrow_exception(error);
 }
 

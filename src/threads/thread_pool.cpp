@@ -10,12 +10,30 @@ namespace {
 constexpr unsigned kMaxWorkers = 1024;
 constexpr std::size_t kMaxName = 10;
 
-ThreadPoolOptions completed(ThreadPoolOptions options) {
+void check_cpus(const ThreadPoolOptions& options, const CpuTopology& topology) {
+  CpuList usable;
+  for (const Cpu& cpu : topology.cpus) usable.push_back(cpu.id);
+  std::vector<BadField> bad;
+  for (std::size_t i = 0; i < options.cpus.size(); ++i) {
+    if (std::binary_search(usable.begin(), usable.end(), options.cpus[i])) continue;
+    bad.push_back({.field = "cpus[" + std::to_string(i) + "]",
+                   .value = std::to_string(options.cpus[i]),
+                   .rule = "must be one that this process may use: " + format_cpu_list(usable)});
+  }
+  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+}
+
+std::shared_ptr<Crew> make_crew(ThreadPoolOptions options) {
   if (std::vector<BadField> bad = validate(options); !bad.empty()) {
     throw InvalidArgument(std::move(bad));
   }
-  if (options.workers == 0) options.workers = std::min(detect_cpus().worker_count(), kMaxWorkers);
-  return options;
+  CpuTopology topology;
+  if (options.workers == 0 || options.pinning != Pinning::none) {
+    topology = detect_cpus();
+    check_cpus(options, topology);
+  }
+  if (options.workers == 0) options.workers = std::min(topology.worker_count(), kMaxWorkers);
+  return std::make_shared<Crew>(options, std::move(topology));
 }
 
 }  // namespace
@@ -27,6 +45,17 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
                    .value = std::to_string(options.workers),
                    .rule = "must be at most " + std::to_string(kMaxWorkers)});
   }
+  if (options.max_spare_workers > kMaxWorkers) {
+    bad.push_back({.field = "max_spare_workers",
+                   .value = std::to_string(options.max_spare_workers),
+                   .rule = "must be at most " + std::to_string(kMaxWorkers)});
+  }
+  if ((options.pinning == Pinning::listed) == options.cpus.empty()) {
+    bad.push_back({.field = "cpus",
+                   .value = options.cpus.empty() ? "empty" : format_cpu_list(options.cpus),
+                   .rule = options.cpus.empty() ? "must name CPUs if pinning is listed"
+                                                : "must be empty unless pinning is listed"});
+  }
   if (options.thread_name.size() > kMaxName) {
     bad.push_back({.field = "thread_name",
                    .value = '"' + options.thread_name + '"',
@@ -36,7 +65,7 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
 }
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
-    : crew_(std::make_shared<Crew>(completed(options))), id_(register_executor(crew_)) {}
+    : crew_(make_crew(options)), id_(register_executor(crew_)) {}
 
 ThreadPool::~ThreadPool() {
   crew_->stop({});
@@ -86,7 +115,7 @@ StopResult ThreadPool::stop(const StopOptions& options) {
 }
 
 unsigned ThreadPool::worker_count() const noexcept {
-  return static_cast<unsigned>(crew_->size());
+  return crew_->options().workers;
 }
 
 ThreadPoolStats ThreadPool::stats() const {

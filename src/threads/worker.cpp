@@ -78,6 +78,8 @@ Worker* Worker::current() noexcept {
 Worker::Worker(Crew& crew, std::size_t index, std::uint64_t seed)
     : crew_(crew),
       index_(index),
+      order_(crew.steal_order_of(index)),
+      is_spare_(crew.is_spare(index)),
       random_(seed),
       inbox_(kRingCapacity),
       posted_(kFirstPosted),
@@ -87,48 +89,67 @@ Worker::~Worker() {
   while (spares_ != nullptr) delete std::exchange(spares_, spares_->next_spare);
 }
 
-void Worker::start() {
-  thread_ = std::thread([this] { main(); });
-}
-
 void Worker::main() {
   const ThreadPoolOptions& options = crew_.options();
-  const std::string name = options.thread_name + '-' + std::to_string(index_);
-  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
   current_worker = this;
-  waits_run_tasks = true;
+  current_employer = &crew_;
   if (const std::uintptr_t end = stack_end(); end != 0) {
     forks_.set_stack_floor(end + kStackReserve);
   }
   if (options.on_worker_start) options.on_worker_start(static_cast<unsigned>(index_));
   if (options.queueing == Queueing::global) {
-    for (Found found; crew_.pop_shared(found.task);) {
-      run(found);
-      crew_.note_idle();
-    }
+    serve_shared_queue();
   } else {
     current_fork_stack = &forks_;
     work_until_stopped();
     current_fork_stack = nullptr;
   }
   if (options.on_worker_exit) options.on_worker_exit(static_cast<unsigned>(index_));
-  crew_.note_end();
+}
+
+void Worker::serve_shared_queue() {
+  (void)crew_.roster().end_search();  // nobody searches here
+  for (Found found; crew_.pop_shared(found.task);) {
+    run(found);
+    crew_.note_idle();
+    if (is_spare_) step_aside();
+  }
 }
 
 void Worker::work_until_stopped() {
   for (;;) {
-    if (linger_and_run()) continue;
     // Whoever was woken searches first: it was woken for more than its own inbox holds, perhaps.
     while (!search_and_run()) {
       if (!sleep_or_stop()) return;
+      if (is_spare_) step_aside();
+      crew_.roster().begin_search();
     }
+    do {
+      if (is_spare_) step_aside();
+    } while (linger_and_run());
+    crew_.roster().begin_search();
   }
+}
+
+// A spare that is one too many sits out until it is needed. It leaves without a look around, so it
+// sees to it that somebody else takes one.
+void Worker::step_aside() {
+  if (!crew_.spares().leave()) return;
+  crew_.roster().notify();
+  crew_.note_idle();
+  crew_.spares().sit_out();
 }
 
 // Stays with its own inbox for a moment after the last task: the next one is often on its way, and
 // as long as nobody searches, whoever posts it finds nothing new in the roster. Each look takes a
 // cache line away from whoever posts, so the looks become rarer.
 bool Worker::linger_and_run() {
+  if (is_spare_) {  // may be one too many after each task
+    Found found;
+    if (!take_own(found)) return false;
+    run(found);
+    return true;
+  }
   const bool lingers = crew_.options().idle == IdlePolicy::balanced;
   unsigned round = 0;
   bool ran = false;
@@ -143,13 +164,13 @@ bool Worker::linger_and_run() {
   return ran;
 }
 
-// False: found nothing, and is no longer counted as searching; sleep_or_stop() must follow.
+// Requires: is counted as searching. False: found nothing; sleep_or_stop() must follow.
 bool Worker::search_and_run() {
   // Half of the workers search at most; the others look around once.
-  const bool crowded = crew_.roster().searching_approx() * 2 >= crew_.size();
+  const std::size_t others = crew_.roster().searching_approx() - 1;
+  const bool crowded = others * 2 >= crew_.options().workers;
   const std::size_t probes = crowded ? 0 : probes_before_sleep(crew_.options().idle);
-  const std::size_t looks = std::max<std::size_t>(probes / crew_.size(), 1);
-  crew_.roster().begin_search();
+  const std::size_t looks = std::max<std::size_t>(probes / crew_.worker_span(), 1);
   for (std::size_t look = 0; look < looks; ++look) {
     Found found;
     if (look_around(found)) {
@@ -189,12 +210,17 @@ bool Worker::sleep_or_stop() {
 
 // A race that was lost says that something was there, and more may be: it is not "nothing".
 bool Worker::look_around(Found& found) {
-  const std::size_t size = crew_.size();
   do {
     found.lost_race = false;
-    const std::size_t start = random_.below(size);
-    for (std::size_t i = 0; i < size; ++i) {
-      if (take_from(crew_.worker((start + i) % size), found)) return true;
+    for (const std::vector<std::uint32_t>& group : order_) {
+      const std::size_t start = random_.below(group.size());
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        if (take_from(group[(start + i) % group.size()], found)) return true;
+      }
+    }
+    const std::size_t span = crew_.worker_span();
+    for (std::size_t i = crew_.options().workers; i < span; ++i) {
+      if (take_from(i, found)) return true;
     }
   } while (found.lost_race);
   return crew_.ranked().try_pop_idle(found.task);
@@ -220,8 +246,13 @@ bool Worker::take_own(Found& found) {
   return pop_from(inbox_, found.task);
 }
 
+bool Worker::take_from(std::size_t index, Found& found) {
+  if (index == index_) return take_own(found);
+  Worker* const other = crew_.worker(index);
+  return other != nullptr && take_from(*other, found);
+}
+
 bool Worker::take_from(Worker& victim, Found& found) {
-  if (&victim == this) return take_own(found);
   count(counters_.steal_attempts);
   const ForkStack::Taking fork = forks_.take_from(victim.forks_);
   const Steal<Posted*> posted = fork.outcome == StealOutcome::taken

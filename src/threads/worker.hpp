@@ -1,9 +1,9 @@
 // worker.hpp: one thread of a pool: what it runs next, where it looks, when it sleeps.
 //
 // In order: what its own tasks have posted, the newest first, for that is warm in its caches; its
-// inbox; forks and tasks of the other workers, from a random one on, the oldest first. Now and then
-// the order is turned round, so that nothing is overtaken for ever. Who finds nothing for a while
-// sleeps.
+// inbox; forks and tasks of the other workers, near ones before far ones, the oldest first. Now and
+// then the order is turned round, so that nothing is overtaken for ever. Who finds nothing for a
+// while sleeps.
 //
 // Thread safety: inbox() and forks() as those classes say; the counters may be read by any thread;
 // the rest belongs to the worker's own thread.
@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <thread>
 
 #include <muster/base/random.hpp>
 #include <muster/queues/spilling_queue.hpp>
@@ -21,6 +20,8 @@
 #include <muster/sync/cache_line.hpp>
 #include <muster/sync/closure.hpp>
 #include <muster/threads/fork_stack.hpp>
+
+#include "threads/placement.hpp"
 
 namespace muster {
 
@@ -33,8 +34,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker();
 
-  void start();
-  void join() { thread_.join(); }
+  // The day of its thread, from the first task to the last. Is counted as searching already.
+  void main();
 
   // The worker that runs on this thread, of whatever pool; or null.
   static Worker* current() noexcept;
@@ -85,14 +86,16 @@ class Worker {
     bool lost_race = false;  // on the way
   };
 
-  void main();
   void work_until_stopped();
+  void serve_shared_queue();
   bool linger_and_run();
   bool search_and_run();
   bool sleep_or_stop();
+  void step_aside();
 
   bool take_own(Found& found);
   bool look_around(Found& found);
+  bool take_from(std::size_t index, Found& found);
   bool take_from(Worker& victim, Found& found);
   void take_more_from(Worker& victim);
   bool pop_from(SpillingQueue<Closure>& inbox, Closure& task);
@@ -105,7 +108,8 @@ class Worker {
   // Fixed at construction.
   Crew& crew_;
   const std::size_t index_;
-  std::thread thread_;
+  const StealOrder order_;  // the regular workers, nearest first
+  const bool is_spare_;
 
   // Worker's thread only.
   Random random_;

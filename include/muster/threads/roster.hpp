@@ -21,13 +21,18 @@
 // Promise: work published before notify() is not left waiting while a worker sleeps and nobody
 // searches.
 //
+// Workers that have not been started yet are absent. If nobody searches and nobody sleeps, notify()
+// asks for one of them.
+//
 // Thread safety: notify from any thread; the rest by the worker with that index.
 // Design note: docs/design/roster.md
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
@@ -41,6 +46,10 @@ class MUSTER_API Roster {
  public:
   // Throws InvalidArgument as ParkingLot does.
   explicit Roster(std::size_t workers) : lot_(workers) {}
+
+  // Calls `recruit` from notify() while there are absent workers. It must not throw.
+  Roster(std::size_t workers, std::function<void()> recruit)
+      : recruit_(std::move(recruit)), lot_(workers) {}
 
   void begin_search() noexcept;
 
@@ -60,6 +69,15 @@ class MUSTER_API Roster {
   // Call after publishing work. True if a sleeper was woken for it.
   bool notify() noexcept;
 
+  void set_absent(std::size_t workers) noexcept {
+    absent_.store(workers, relaxed);  // relaxed: who recruits looks again, under a lock
+  }
+
+  // Racy: whether whoever publishes work now can count on nobody.
+  [[nodiscard]] bool all_busy_approx() const noexcept {
+    return searching_approx() == 0 && lot_.empty_approx();
+  }
+
   // For ending: whoever searches or sleeps.
   void wake_all() noexcept { lot_.wake_all(); }
   void wake_one() noexcept { lot_.wake_one(); }
@@ -71,8 +89,12 @@ class MUSTER_API Roster {
   }
 
  private:
+  // Fixed at construction.
+  const std::function<void()> recruit_;
+
   // Any thread.
   alignas(kCacheLine) Atomic<std::uint32_t> searching_ = 0;
+  Atomic<std::size_t> absent_ = 0;
   ParkingLot lot_;
 };
 

@@ -1,0 +1,129 @@
+// thread_pool_options.hpp: what a ThreadPool may be told, and what it says when asked.
+//
+//     muster::ThreadPool pool({.workers = 8, .idle = IdlePolicy::latency, .thread_name = "io"});
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <muster/base/api.hpp>
+#include <muster/base/clock.hpp>
+#include <muster/error.hpp>
+
+namespace muster {
+
+enum class Queueing {
+  stealing,  // an inbox per worker, and stealing
+  global,    // one queue behind one mutex, as a baseline; joins run one after the other
+};
+
+// What a worker without work does before it sleeps.
+enum class IdlePolicy {
+  power,     // looks around once
+  balanced,  // looks around for some 20 us
+  latency,   // looks around for some 500 us: quick to react, and busy meanwhile
+};
+
+// When threads are started.
+enum class Start {
+  eager,  // all of them by the constructor, which returns when they are there
+  lazy,   // one at a time, when there is a task and none of those started is free
+};
+
+// Which CPU a worker stays on. If there are more workers than CPUs, these are used again in turn.
+// Pinned workers turn to their nearest neighbours first when they look for work.
+enum class Pinning {
+  none,     // the kernel decides
+  compact,  // neighbours share a core, a cache, a NUMA node
+  spread,   // over NUMA nodes first, then packages, caches, cores
+  listed,   // the CPUs of `cpus`, in that order
+};
+
+struct ThreadPoolOptions {
+  // Threads, up to 1024. 0: one per CPU that this process may use, by its mask and its cgroup
+  // quota.
+  unsigned workers = 0;
+
+  Queueing queueing = Queueing::stealing;
+  IdlePolicy idle = IdlePolicy::balanced;
+  Start start = Start::eager;
+
+  // Threads beyond `workers`, up to 1024, that stand in for workers which wait in blocking() or for
+  // a future. They are started when they are needed, and kept.
+  unsigned max_spare_workers = 64;
+
+  // Called with what a posted task has thrown, on the worker. Unset: it is logged. Must not throw.
+  std::function<void(std::exception_ptr)> on_error = {};
+
+  // Called on each worker's thread, first and last thing; spares have the numbers from `workers`
+  // on. Must not throw.
+  std::function<void(unsigned worker)> on_worker_start = {};
+  std::function<void(unsigned worker)> on_worker_exit = {};
+
+  // Threads are named after it: "muster-0". At most 10 characters, the kernel cuts the rest.
+  std::string thread_name = "muster";
+
+  Pinning pinning = Pinning::none;
+
+  // For Pinning::listed: the kernel's numbers of CPUs that this process may use.
+  std::vector<unsigned> cpus = {};
+};
+
+// Every problem with the options; empty: none.
+MUSTER_API std::vector<BadField> validate(const ThreadPoolOptions& options);
+
+// Exact while the pool is idle, otherwise a little out of date.
+struct ThreadPoolStats {
+  struct Worker {
+    std::uint64_t completed = 0;
+    std::uint64_t failed = 0;   // of those, posted tasks that threw
+    std::uint64_t dropped = 0;  // of those, tasks that a stop discarded
+    std::uint64_t steal_attempts = 0;
+    std::uint64_t successful_steals = 0;
+    std::uint64_t lost_races = 0;
+    std::uint64_t forks_offered = 0;
+    std::uint64_t forks_taken = 0;
+    std::uint64_t idle_spins = 0;  // looks around that found nothing
+    std::uint64_t parks = 0;
+    std::uint64_t queued = 0;
+    bool busy = false;
+  };
+
+  // Those that were started, in their order; spares behind the others.
+  std::vector<Worker> workers = {};
+
+  std::uint64_t submitted = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t queued = 0;
+  unsigned busy_workers = 0;
+  unsigned sleeping_workers = 0;
+  unsigned blocked_workers = 0;  // those that a spare stands in for, or should
+  unsigned spare_workers = 0;    // started, whether needed now or not
+};
+
+enum class Stop {
+  graceful,  // all that was accepted is run
+  discard,   // what has not begun is dropped: futures say Stopped, posted tasks are destroyed
+};
+
+struct StopOptions {
+  Stop mode = Stop::graceful;
+
+  // How long to wait for the tasks. None: for ever.
+  std::optional<Duration> timeout = {};
+};
+
+// What a stop that timed out has left behind; it goes on, and another stop() waits for it again.
+struct StopResult {
+  std::uint64_t unfinished = 0;  // tasks, queued or running
+
+  explicit operator bool() const noexcept { return unfinished == 0; }
+};
+
+}  // namespace muster

@@ -1,0 +1,70 @@
+// crew_stats.cpp: what the workers have counted, put together.
+#include "threads/crew.hpp"
+
+namespace muster {
+
+ThreadPoolStats Crew::stats() const {
+  ThreadPoolStats stats = lifetime_stats();
+  const MutexLock lock(stats_mutex_);
+  stats.submitted -= reset_.submitted;
+  stats.completed -= reset_.completed;
+  for (std::size_t i = 0; i < reset_.workers.size(); ++i) {
+    ThreadPoolStats::Worker& now = stats.workers[i];
+    const ThreadPoolStats::Worker& then = reset_.workers[i];
+    now.completed -= then.completed;
+    now.failed -= then.failed;
+    now.dropped -= then.dropped;
+    now.steal_attempts -= then.steal_attempts;
+    now.successful_steals -= then.successful_steals;
+    now.lost_races -= then.lost_races;
+    now.forks_offered -= then.forks_offered;
+    now.forks_taken -= then.forks_taken;
+    now.idle_spins -= then.idle_spins;
+    now.parks -= then.parks;
+  }
+  return stats;
+}
+
+void Crew::reset_stats() {
+  ThreadPoolStats now = lifetime_stats();
+  const MutexLock lock(stats_mutex_);
+  reset_ = std::move(now);
+}
+
+ThreadPoolStats Crew::lifetime_stats() const {
+  ThreadPoolStats stats;
+  const auto read = [](const Atomic<std::uint64_t>& counter) {
+    return counter.load(relaxed);  // relaxed: a count
+  };
+  stats.completed = read(leftovers_done_);
+  stats.submitted = read(shared_pushed_) + ranked_.pushed_approx();
+  stats.queued = ranked_.size_approx();
+  for_each_worker([&](Worker& worker) {
+    const Worker::Counters& counters = worker.counters();
+    const ForkStack::Counters& forks = worker.forks().counters();
+    stats.workers.push_back({.completed = read(counters.done),
+                             .failed = read(counters.failed),
+                             .dropped = read(counters.dropped),
+                             .steal_attempts = read(counters.steal_attempts),
+                             .successful_steals = read(counters.stolen),
+                             .lost_races = read(counters.lost_races),
+                             .forks_offered = read(forks.offered),
+                             .forks_taken = read(forks.taken),
+                             .idle_spins = read(counters.idle_spins),
+                             .parks = read(counters.parks),
+                             .queued = worker.queued_approx(),
+                             .busy = read(counters.busy) != 0});
+    const ThreadPoolStats::Worker& last = stats.workers.back();
+    stats.submitted +=
+        read(counters.posted) + worker.inbox().pushed_approx() - read(counters.moved);
+    stats.completed += last.completed;
+    stats.queued += last.queued;
+    stats.busy_workers += last.busy ? 1 : 0;
+  });
+  stats.sleeping_workers = static_cast<unsigned>(roster_.sleeping_approx());
+  stats.blocked_workers = static_cast<unsigned>(spares_.blocked_approx());
+  stats.spare_workers = static_cast<unsigned>(worker_span() - options_.workers);
+  return stats;
+}
+
+}  // namespace muster
