@@ -55,8 +55,8 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
   using Result = typename ContinuationResult<T, F>::Type;
 
   template <class G>
-  Continuation(FutureRef<FutureState<T>> before, G&& f)
-      : FutureState<Result>(before->home()), before_(std::move(before)), f_(std::forward<G>(f)) {}
+  Continuation(FutureRef<FutureState<T>> before, ExecutorId home, G&& f)
+      : FutureState<Result>(home), before_(std::move(before)), f_(std::forward<G>(f)) {}
 
   // Call once, when nobody else has the state yet.
   void begin() noexcept { before_->add_callback(*this); }
@@ -108,9 +108,9 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
 };
 
 template <class T, class F>
-auto continue_with(FutureRef<FutureState<T>> before, F&& f) {
+auto continue_with(FutureRef<FutureState<T>> before, ExecutorId home, F&& f) {
   using Next = Continuation<T, std::decay_t<F>>;
-  auto* const next = new Next(std::move(before), std::forward<F>(f));
+  auto* const next = new Next(std::move(before), home, std::forward<F>(f));
   Future<typename Next::Result> future{FutureRef<FutureState<typename Next::Result>>(next)};
   next->begin();
   return future;
@@ -152,7 +152,16 @@ class Future {
   template <class F>
   [[nodiscard]] auto then(F&& f) {
     MUSTER_ASSERT(state_, "then() on a Future that is not valid; it was read or moved from");
-    return detail::continue_with(std::move(state_), std::forward<F>(f));
+    const ExecutorId home = state_->home();
+    return detail::continue_with(std::move(state_), home, std::forward<F>(f));
+  }
+
+  // The same on another pool.
+  template <class Pool, class F>
+    requires requires(const Pool& pool) { ExecutorId{pool.executor_id()}; }
+  [[nodiscard]] auto then(const Pool& pool, F&& f) {
+    MUSTER_ASSERT(state_, "then() on a Future that is not valid; it was read or moved from");
+    return detail::continue_with(std::move(state_), pool.executor_id(), std::forward<F>(f));
   }
 
   // The task will not begin, its captures are destroyed, and get() throws Cancelled. False: it has

@@ -12,6 +12,8 @@
 //
 // Thread safety: any member from any thread, except construction and destruction.
 // Lifetime: the destructor stops the pool: it runs whatever was accepted, then joins its threads.
+// After fork() the child has none of those threads: there the pool, and futures of tasks that have
+// not ended, throw Stopped; make a new pool.
 // Design notes: docs/design/thread_pool.md, docs/design/fork_join.md, docs/design/roster.md
 #pragma once
 
@@ -101,7 +103,7 @@ class MUSTER_API ThreadPool {
   template <std::ranges::input_range Range>
   [[nodiscard]] auto submit_bulk(Range&& tasks) {
     return submit_each(std::forward<Range>(tasks),
-                       [this]<class F>(F&& task) { return submit(std::forward<F>(task)); });
+                       [this]<class F>(F&& task) { return this->submit(std::forward<F>(task)); });
   }
   template <std::ranges::input_range Range>
   [[nodiscard]] auto submit_bulk(const TaskOptions& options, Range&& tasks) {
@@ -155,6 +157,9 @@ class MUSTER_API ThreadPool {
 
   // True on a worker of this pool.
   [[nodiscard]] bool is_inside() const noexcept;
+
+  // The number by which futures know this pool.
+  [[nodiscard]] ExecutorId executor_id() const noexcept { return id_; }
 
  private:
   template <class F>

@@ -1,8 +1,10 @@
 // executor.cpp: the list of living executors.
+#include <pthread.h>
 #include <unordered_map>
 #include <utility>
 
 #include <muster/error.hpp>
+#include <muster/sync/atomic.hpp>
 #include <muster/sync/executor.hpp>
 #include <muster/sync/mutex.hpp>
 
@@ -15,9 +17,38 @@ struct Registry {
   std::unordered_map<ExecutorId, std::weak_ptr<Executor>> living MUSTER_GUARDED_BY(mutex);
 };
 
+// The last executor of the parent process; 0 in a process that was not forked.
+Atomic<ExecutorId> last_orphaned = 0;
+
 // Never destroyed: pools may end after main().
+Registry& registry();
+
+// Nobody holds the mutex while the process is copied.
+void before_fork() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) {
+  registry().mutex.lock();
+}
+void after_fork_in_parent() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) {
+  registry().mutex.unlock();
+}
+void after_fork_in_child() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) {
+  Registry& all = registry();
+  last_orphaned.store(all.last, relaxed);  // relaxed: there is one thread
+  for (const auto& [id, executor] : all.living) {
+    if (const std::shared_ptr<Executor> orphaned = executor.lock()) orphaned->orphan();
+  }
+  all.living.clear();
+  all.mutex.unlock();
+}
+
 Registry& registry() {
-  static auto* const registry = new Registry;
+  static auto* const registry = [] {
+    auto* const made = new Registry;
+    if (const int error = pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+        error != 0) {
+      throw SystemFailure("watch for fork()", error, "free memory and retry");
+    }
+    return made;
+  }();
   return *registry;
 }
 
@@ -45,6 +76,11 @@ void forget_executor(ExecutorId id) noexcept {
   Registry& all = registry();
   const MutexLock lock(all.mutex);
   all.living.erase(id);
+}
+
+bool is_orphaned(ExecutorId id) noexcept {
+  // relaxed: written once, before there is a second thread.
+  return id != 0 && id <= last_orphaned.load(relaxed);
 }
 
 void execute_on(ExecutorId id, Closure&& task) noexcept {

@@ -53,6 +53,9 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
     if (is_settled()) return true;
     spin_pause();
   }
+  if (is_orphaned(home_)) {
+    throw Stopped("the task will not end: its pool belongs to the parent of this process");
+  }
   if (!is_worker) return sleep(last);
   if (sleep(std::min(last, real_clock().now() + kHelpAgain))) return true;
   const BlockingRegion region;  // begun late: most waits are short

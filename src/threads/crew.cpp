@@ -71,8 +71,16 @@ void Crew::post_ranked(Priority priority, Closure&& task) {
   if (from == From::outside && closed_.load(relaxed)) run_leftovers();
 }
 
-void Crew::refuse() {
-  throw Stopped("cannot post a task: the pool has stopped");
+void Crew::refuse() const {
+  throw Stopped(is_orphaned(id()) ? "cannot post a task: the pool belongs to the parent of this "
+                                    "process; make a new one after fork()"
+                                  : "cannot post a task: the pool has stopped");
+}
+
+// Locks may be held by threads that are not in this process, so nothing here or later takes one.
+void Crew::orphan() noexcept {
+  closed_.store(true, relaxed);  // relaxed: there is one thread
+  Worker::leave_pool();
 }
 
 // In turn; but a ring that is full is left alone as long as another has room.
@@ -134,6 +142,9 @@ void Crew::note_idle() {
 }
 
 void Crew::wait_idle() {
+  if (is_orphaned(id())) {
+    throw Stopped("cannot wait for a pool that belongs to the parent of this process");
+  }
   const BlockingRegion region;          // on a worker of another pool
   idle_waiters_.fetch_add(1, relaxed);  // relaxed: the fence below publishes it
   full_fence_after_rmw();               // sync(idle-waiter): pairs with note_idle()
@@ -145,6 +156,7 @@ void Crew::wait_idle() {
 }
 
 StopResult Crew::stop(const StopOptions& options) {
+  if (is_orphaned(id())) return {};  // its threads are in another process
   // relaxed: workers see it a little later.
   if (options.mode == Stop::discard) discarding_.store(true, relaxed);
   // sync(closed): seq_cst, with the fence of wake_all() behind it: whoever posts sees it, or its

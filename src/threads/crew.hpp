@@ -47,6 +47,7 @@ class Crew final : public Executor, public Employer {
   void post(Closure&& task);
   void post_ranked(Priority priority, Closure&& task);
   void execute(Closure&& task) override { post(std::move(task)); }
+  void orphan() noexcept override;
 
   void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
   StopResult stop(const StopOptions& options) MUSTER_EXCLUDES(stop_mutex_, idle_mutex_);
@@ -140,7 +141,7 @@ class Crew final : public Executor, public Employer {
   enum class From { inside, outside };
   void post_shared(Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
   bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
-  [[noreturn]] static void refuse();
+  [[noreturn]] void refuse() const;
   [[nodiscard]] From from_where() const noexcept;
   void run_leftovers();
 

@@ -5,6 +5,7 @@ namespace muster {
 
 ThreadPoolStats Crew::stats() const {
   ThreadPoolStats stats = lifetime_stats();
+  if (is_orphaned(id())) return stats;  // the mutex may be held for ever
   const MutexLock lock(stats_mutex_);
   stats.submitted -= reset_.submitted;
   stats.completed -= reset_.completed;
@@ -26,6 +27,7 @@ ThreadPoolStats Crew::stats() const {
 }
 
 void Crew::reset_stats() {
+  if (is_orphaned(id())) return;
   ThreadPoolStats now = lifetime_stats();
   const MutexLock lock(stats_mutex_);
   reset_ = std::move(now);

@@ -20,8 +20,9 @@ Parts parts_of(const Cpu& cpu) {
 }
 
 std::vector<unsigned> compact_order(std::vector<Cpu> cpus) {
-  std::stable_sort(cpus.begin(), cpus.end(),
-                   [](const Cpu& a, const Cpu& b) { return parts_of(a) < parts_of(b); });
+  std::sort(cpus.begin(), cpus.end(), [](const Cpu& a, const Cpu& b) {
+    return std::pair(parts_of(a), a.id) < std::pair(parts_of(b), b.id);
+  });
   std::vector<unsigned> order(cpus.size());
   std::transform(cpus.begin(), cpus.end(), order.begin(), [](const Cpu& cpu) { return cpu.id; });
   return order;

@@ -142,6 +142,7 @@ class TaskGroup::Ticket {
 TaskGroup::TaskGroup(ThreadPool& pool) : pool_(pool), state_(std::make_shared<State>()) {}
 
 TaskGroup::~TaskGroup() {
+  if (is_orphaned(pool_.executor_id())) return;  // nobody is left to run its tasks
   state_->wait(pool_.is_inside() ? State::Waiter::helps : State::Waiter::only_waits);
 }
 
@@ -150,6 +151,9 @@ void TaskGroup::run_closure(Closure&& task) {
 }
 
 void TaskGroup::wait() {
+  if (is_orphaned(pool_.executor_id())) {
+    throw Stopped("cannot wait for a group whose pool belongs to the parent of this process");
+  }
   state_->wait(pool_.is_inside() ? State::Waiter::helps : State::Waiter::only_waits);
   if (const std::exception_ptr error = state_->take_first_error()) std::rethrow_exception(error);
 }

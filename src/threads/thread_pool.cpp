@@ -68,6 +68,12 @@ ThreadPool::ThreadPool(const ThreadPoolOptions& options)
     : crew_(make_crew(options)), id_(register_executor(crew_)) {}
 
 ThreadPool::~ThreadPool() {
+  if (is_orphaned(id_)) {
+    // Its threads cannot be joined, and what they held cannot be freed.
+    static std::vector<std::shared_ptr<Crew>>& kept = *new std::vector<std::shared_ptr<Crew>>;
+    kept.push_back(crew_);
+    return;
+  }
   crew_->stop({});
   forget_executor(id_);
 }
@@ -84,8 +90,8 @@ void ThreadPool::submit_state(int priority, FutureStateBase* state) {
   Closure task{QueuedTask(state)};
   try {
     crew_->post_ranked(static_cast<Priority>(priority), std::move(task));
-  } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): see below
-    // The closure is destroyed unrun, which settles the future with Stopped.
+  } catch (const Stopped&) {
+    state->abandon(std::current_exception());  // alive: the caller holds its future
   }
 }
 

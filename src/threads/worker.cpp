@@ -75,6 +75,12 @@ Worker* Worker::current() noexcept {
   return current_worker;
 }
 
+void Worker::leave_pool() noexcept {
+  current_worker = nullptr;
+  current_employer = nullptr;
+  current_fork_stack = nullptr;
+}
+
 Worker::Worker(Crew& crew, std::size_t index, std::uint64_t seed)
     : crew_(crew),
       index_(index),

@@ -40,6 +40,9 @@ class Worker {
   // The worker that runs on this thread, of whatever pool; or null.
   static Worker* current() noexcept;
 
+  // This thread is a worker no longer: it is the only one of a forked process.
+  static void leave_pool() noexcept;
+
   Crew& crew() const noexcept { return crew_; }
   SpillingQueue<Closure>& inbox() noexcept { return inbox_; }
   const SpillingQueue<Closure>& inbox() const noexcept { return inbox_; }

@@ -27,6 +27,9 @@ class MUSTER_API Executor {
   // Runs it some time; throws Stopped if it no longer does.
   virtual void execute(Closure&& task) = 0;
 
+  // fork() was called, and this is the child: it has none of the executor's threads.
+  virtual void orphan() noexcept {}
+
   // 0 until it is registered.
   [[nodiscard]] ExecutorId id() const noexcept { return id_; }
 
@@ -40,6 +43,9 @@ class MUSTER_API Executor {
 // The number under which `executor` is found until forget_executor().
 [[nodiscard]] MUSTER_API ExecutorId register_executor(const std::shared_ptr<Executor>& executor);
 MUSTER_API void forget_executor(ExecutorId id) noexcept;
+
+// True in the child of a fork() for executors of its parent. They do nothing any more.
+[[nodiscard]] MUSTER_API bool is_orphaned(ExecutorId id) noexcept;
 
 // Runs `task` on the executor with that number; right here if there is none any more.
 MUSTER_API void execute_on(ExecutorId id, Closure&& task) noexcept;

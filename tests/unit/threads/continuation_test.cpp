@@ -36,6 +36,14 @@ TEST(Then, TakesVoidAndMoveOnlyResults) {
   EXPECT_EQ(steps, 4);
 }
 
+TEST(Continuation, RunsOnAnotherPoolIfToldTo) {
+  ThreadPool pool({.workers = 1});
+  ThreadPool other({.workers = 1});
+  Future<bool> on_other =
+      pool.submit([] { return 1; }).then(other, [&](int) { return other.is_inside(); });
+  EXPECT_TRUE(on_other.then([&](bool on) { return on && other.is_inside(); }).get());
+}
+
 TEST(Then, AnExceptionPassesItBy) {
   ThreadPool pool({.workers = 1});
   bool ran = false;

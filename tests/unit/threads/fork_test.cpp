@@ -1,0 +1,142 @@
+// fork_test.cpp: after fork() the child is told so by the old pool, and can make a new one.
+#include <atomic>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <muster/task_group.hpp>
+#include <muster/thread_pool.hpp>
+
+namespace muster {
+namespace {
+
+// The thread sanitizer ends a child that starts threads.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MUSTER_TEST_SKIPS_FORK 1
+#endif
+#endif
+
+class AfterFork : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef MUSTER_TEST_SKIPS_FORK
+    GTEST_SKIP() << "the thread sanitizer does not support it";
+#endif
+  }
+};
+
+// Runs `in_child` in a child of this process. True if it says so and the child ends; a child that
+// hangs is ended by its alarm.
+bool holds_in_child(const std::function<bool()>& in_child) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(in_child() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+template <class F>
+bool throws_stopped(const F& f) {
+  try {
+    f();
+    return false;
+  } catch (const Stopped& error) {
+    return std::string(error.what()).find("parent of this process") != std::string::npos;
+  }
+}
+
+TEST_F(AfterFork, TheOldPoolSaysThatItBelongsToTheParent) {
+  ThreadPool pool({.workers = 2});
+  EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { pool.post([] {}); }); }));
+  EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { pool.run([] {}); }); }));
+  EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { pool.wait_idle(); }); }));
+  EXPECT_EQ(pool.run([] { return 1; }), 1) << "the parent's goes on";
+}
+
+TEST_F(AfterFork, AFutureThatCannotBecomeReadySaysSo) {
+  ThreadPool pool({.workers = 1});
+  std::latch done(1);
+  Future<void> pending = pool.submit([&] { done.wait(); });
+  EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { pending.get(); }); }));
+  done.count_down();
+  pending.get();
+}
+
+TEST_F(AfterFork, AFutureThatIsReadyCanBeRead) {
+  ThreadPool pool({.workers = 1});
+  Future<int> ready = pool.submit([] { return 5; });
+  ready.wait();
+  EXPECT_TRUE(holds_in_child([&] { return ready.get() == 5; }));
+}
+
+TEST_F(AfterFork, AGroupThatCannotEndSaysSo) {
+  ThreadPool pool({.workers = 1});
+  std::latch done(1);
+  TaskGroup group(pool);
+  group.run([&] { done.wait(); });
+  EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { group.wait(); }); }));
+  done.count_down();
+  group.wait();
+}
+
+TEST_F(AfterFork, TheChildCanMakeANewPool) {
+  ThreadPool pool({.workers = 2});
+  EXPECT_TRUE(holds_in_child([] {
+    ThreadPool own({.workers = 2});
+    return own.run([] { return 7; }) == 7;
+  }));
+}
+
+TEST_F(AfterFork, TheOldPoolCanBeStoppedAndDestroyed) {
+  auto pool = std::make_unique<ThreadPool>(ThreadPoolOptions{.workers = 2});
+  EXPECT_TRUE(holds_in_child([&] {
+    const bool stopped = static_cast<bool>(pool->stop());
+    (void)pool->stats();
+    pool.reset();
+    return stopped;
+  }));
+}
+
+TEST_F(AfterFork, AWorkerThatForksIsNoWorkerInTheChild) {
+  ThreadPool pool({.workers = 1});
+  EXPECT_TRUE(pool.run([&] {
+    return holds_in_child([&] {
+      if (pool.is_inside() || !throws_stopped([&] { pool.post([] {}); })) return false;
+      ThreadPool own({.workers = 1});
+      return own.run([] { return 7; }) == 7;
+    });
+  }));
+}
+
+// Forks while other threads post as fast as they can: no lock may be left held in the child.
+TEST_F(AfterFork, NothingIsLeftLockedInTheChild) {
+  ThreadPool pool({.workers = 2});
+  std::atomic<bool> enough = false;
+  std::jthread busy([&] {
+    while (!enough) {
+      pool.post([] {});
+      const ThreadPool other({.workers = 1});
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(holds_in_child([&] {
+      if (!throws_stopped([&] { pool.post([] {}); })) return false;
+      ThreadPool own({.workers = 1});
+      return own.run([] { return 7; }) == 7;
+    }));
+  }
+  enough = true;
+}
+
+}  // namespace
+}  // namespace muster
