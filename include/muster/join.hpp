@@ -22,10 +22,12 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include <muster/sync/player.hpp>
 #include <muster/threads/fork_stack.hpp>
 
 namespace muster {
@@ -90,21 +92,40 @@ template <class G>
   }
 }
 
-// Outside of pools, or when the stack of forks is full.
+// Calls `one`, and `other` also if that throws; what `other` throws then is forgotten.
+template <class One, class Other>
+JoinResult<One> call_and_not_alone(One& one, Other& other) {
+  try {
+    return call(one);
+  } catch (...) {
+    try {
+      call(other);
+    } catch (...) {  // NOLINT: the first call's exception is the one that is kept
+    }
+    throw;
+  }
+}
+
+// The second call goes first, as if another worker had been quick to take it.
+template <class F, class G>
+std::pair<JoinResult<F>, JoinResult<G>> join_in_reverse(F& f, G& g) {
+  std::exception_ptr error;
+  std::optional<JoinResult<G>> b;
+  try {
+    b.emplace(call(g));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  JoinResult<F> a = call(f);  // NOLINT(misc-const-correctness): moved from below
+  if (error != nullptr) std::rethrow_exception(error);
+  return {std::move(a), std::move(*b)};  // NOLINT(bugprone-unchecked-optional-access): no error
+}
+
+// Outside of pools, in a simulation, or when the stack of forks is full.
 template <class F, class G>
 [[gnu::noinline]] std::pair<JoinResult<F>, JoinResult<G>> join_in_turn(F& f, G& g) {
-  auto first = [&]() -> JoinResult<F> {
-    try {
-      return call(f);
-    } catch (...) {
-      try {
-        call(g);
-      } catch (...) {  // NOLINT: the first call's exception is the one that is kept
-      }
-      throw;
-    }
-  };
-  JoinResult<F> a = first();  // NOLINT(misc-const-correctness): moved from below
+  if (current_player != nullptr && current_player->flip()) return join_in_reverse(f, g);
+  JoinResult<F> a = call_and_not_alone(f, g);  // NOLINT(misc-const-correctness): moved from below
   return {std::move(a), call(g)};
 }
 

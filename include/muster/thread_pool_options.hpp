@@ -18,6 +18,8 @@
 
 namespace muster {
 
+class Simulation;
+
 enum class Queueing {
   stealing,  // an inbox per worker, and stealing
   global,    // one queue behind one mutex, as a baseline; joins run one after the other
@@ -73,6 +75,10 @@ struct ThreadPoolOptions {
 
   // For Pinning::listed: the kernel's numbers of CPUs that this process may use.
   std::vector<unsigned> cpus = {};
+
+  // For tests: no threads are started; the simulation plays the workers, see simulation.hpp. Not
+  // with lazy start or pinning.
+  Simulation* simulation = nullptr;
 };
 
 // Every problem with the options; empty: none.

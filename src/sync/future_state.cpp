@@ -8,6 +8,7 @@
 #include <muster/sync/blocking.hpp>
 #include <muster/sync/futex.hpp>
 #include <muster/sync/future_state.hpp>
+#include <muster/sync/player.hpp>
 
 namespace muster {
 
@@ -37,7 +38,7 @@ Time deadline_after(Duration duration) {
                            .value = std::to_string(duration.count()) + " ns",
                            .rule = "must not be negative"});
   }
-  const Time now = real_clock().now();
+  const Time now = current_time();
   return duration > Time::max() - now ? Time::max() : now + duration;
 }
 
@@ -49,6 +50,10 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
   const Time last = deadline.value_or(Time::max());
   const bool is_worker = current_employer != nullptr;
   if (is_worker) help();
+  if (current_player != nullptr) {
+    return current_player->play_until([this] { return is_settled(); }, last,
+                                      "waiting for a future");
+  }
   for (unsigned look = 0; look < kLooks; ++look) {
     if (is_settled()) return true;
     spin_pause();

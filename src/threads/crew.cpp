@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/simulation.hpp>
 #include <muster/sync/fence.hpp>
 #include <muster/sync/future_state.hpp>
 
@@ -25,7 +26,9 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       roster_(options.workers + options.max_spare_workers, [this] { recruit(); }),
       slots_(options.workers + options.max_spare_workers),
       spares_(options.max_spare_workers) {
-  if (options_.start == Start::eager) {
+  if (options_.simulation != nullptr) {
+    make_all();
+  } else if (options_.start == Start::eager) {
     start_all();
   } else {
     roster_.set_absent(options_.workers);
@@ -34,6 +37,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
 
 Crew::~Crew() {
   stop({});
+  if (options_.simulation != nullptr) options_.simulation->leave(*this);
 }
 
 Crew::From Crew::from_where() const noexcept {
@@ -86,6 +90,7 @@ void Crew::orphan() noexcept {
 // In turn; but a ring that is full is left alone as long as another has room.
 void Crew::place(Closure&& task) {
   const std::size_t count = ensure_started();
+  if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
   const std::size_t first = inbox_in_turn < count ? inbox_in_turn : 0;
   inbox_in_turn = first + 1;
   std::size_t index = first;
@@ -145,6 +150,10 @@ void Crew::wait_idle() {
   if (is_orphaned(id())) {
     throw Stopped("cannot wait for a pool that belongs to the parent of this process");
   }
+  if (options_.simulation != nullptr) {
+    options_.simulation->play_until([this] { return is_quiescent(); }, Time::max(), "wait_idle()");
+    return;
+  }
   const BlockingRegion region;          // on a worker of another pool
   idle_waiters_.fetch_add(1, relaxed);  // relaxed: the fence below publishes it
   full_fence_after_rmw();               // sync(idle-waiter): pairs with note_idle()
@@ -188,6 +197,9 @@ StopResult Crew::stop(const StopOptions& options) {
 // False: `timeout` was not enough.
 bool Crew::wait_for_ends(std::optional<Duration> timeout) {
   const Time deadline = timeout ? deadline_after(*timeout) : Time::max();
+  if (options_.simulation != nullptr) {
+    return options_.simulation->play_until([this] { return is_quiescent(); }, deadline, "stop()");
+  }
   const BlockingRegion region;  // on a worker of another pool
   const MutexLock lock(idle_mutex_);
   while (running_workers_ != 0) {
@@ -261,6 +273,11 @@ bool Crew::pop_shared(Closure& out) {
     --shared_waiting_;
   }
   return true;
+}
+
+bool Crew::try_pop_shared(Closure& out) {
+  const MutexLock lock(shared_mutex_);
+  return take_shared(out);
 }
 
 bool Crew::take_shared(Closure& out) {

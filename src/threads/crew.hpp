@@ -54,6 +54,11 @@ class Crew final : public Executor, public Employer {
   [[nodiscard]] ThreadPoolStats stats() const MUSTER_EXCLUDES(stats_mutex_);
   void reset_stats() MUSTER_EXCLUDES(stats_mutex_);
 
+  // --- for a simulation ---
+
+  // Those that are not in the middle of a task; if there is none, a spare, if there may be one.
+  void add_idle_workers(std::vector<Worker*>& idle);
+
   // --- for its workers ---
 
   const ThreadPoolOptions& options() const noexcept { return options_; }
@@ -101,6 +106,7 @@ class Crew final : public Executor, public Employer {
 
   // `global` queueing: blocks until there is a task, or the crew has finished (false).
   bool pop_shared(Closure& out) MUSTER_EXCLUDES(shared_mutex_);
+  bool try_pop_shared(Closure& out) MUSTER_EXCLUDES(shared_mutex_);
 
  private:
   struct Counts {
@@ -122,6 +128,8 @@ class Crew final : public Executor, public Employer {
     }
   }
 
+  void make_all();
+  Worker& make_worker(std::size_t index);
   void start_all() MUSTER_EXCLUDES(start_mutex_);
   void recruit() noexcept MUSTER_EXCLUDES(start_mutex_);
   std::size_t start_first() MUSTER_EXCLUDES(start_mutex_);

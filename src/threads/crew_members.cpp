@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/simulation.hpp>
 
 #include "threads/crew.hpp"
 
@@ -87,6 +88,31 @@ void Crew::pin(std::size_t index) const {
     throw SystemFailure("pin worker " + std::to_string(index), error,
                         "name CPUs that this process may use");
   }
+}
+
+// For a simulation: all without threads.
+void Crew::make_all() {
+  options_.simulation->enter(*this);
+  for (std::size_t i = 0; i < options_.workers; ++i) make_worker(i);
+  started_regulars_.store(options_.workers, release);  // sync(regulars-started)
+}
+
+Worker& Crew::make_worker(std::size_t index) {
+  Slot& slot = slots_[index];
+  slot.worker = std::make_unique<Worker>(*this, index, options_.simulation->random()());
+  slot.present.store(slot.worker.get(), release);  // sync(worker-made)
+  return *slot.worker;
+}
+
+void Crew::add_idle_workers(std::vector<Worker*>& idle) {
+  const std::size_t others = idle.size();
+  for_each_worker([&](Worker& worker) {
+    if (!worker.is_playing()) idle.push_back(&worker);
+  });
+  const std::size_t started = started_spares_.load(relaxed);  // relaxed: there is one thread
+  if (idle.size() != others || started == options_.max_spare_workers) return;
+  started_spares_.store(started + 1, relaxed);  // relaxed: as above
+  idle.push_back(&make_worker(options_.workers + started));
 }
 
 void Crew::start_all() {

@@ -12,6 +12,7 @@
 
 #include <muster/sync/blocking.hpp>
 #include <muster/sync/mutex.hpp>
+#include <muster/sync/player.hpp>
 #include <muster/task_group.hpp>
 
 namespace muster {
@@ -65,6 +66,12 @@ class TaskGroup::State {
   // long is stood in for.
   enum class Waiter { helps, only_waits };
   void wait(Waiter waiter) MUSTER_EXCLUDES(mutex_) {
+    if (current_player != nullptr) {
+      while (waiter == Waiter::helps && run_next()) {
+      }
+      current_player->play_until([this] { return is_done(); }, Time::max(), "TaskGroup::wait()");
+      return;
+    }
     if (wait_until(waiter, real_clock().now() + kShortWait)) return;
     const BlockingRegion region;
     while (!wait_until(waiter, Time::max())) {
@@ -81,6 +88,11 @@ class TaskGroup::State {
     Closure task;
     std::uint64_t number;
   };
+
+  bool is_done() MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return unfinished_ == 0;
+  }
 
   // False if `deadline` passed while there was nothing to do.
   bool wait_until(Waiter waiter, Time deadline) MUSTER_EXCLUDES(mutex_) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <muster/queues/stable_heap.hpp>
+#include <muster/sync/player.hpp>
 #include <muster/task_options.hpp>
 
 namespace muster {
@@ -23,7 +24,7 @@ void detail::check_may_begin(const TaskOptions& options) {
   if (options.stop.stop_requested()) {
     throw Cancelled("the task was cancelled before it began: a stop was requested");
   }
-  if (options.deadline && real_clock().now() >= *options.deadline) {
+  if (options.deadline && current_time() >= *options.deadline) {
     throw Expired("the task had not begun by its deadline");
   }
 }

@@ -56,6 +56,16 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
                    .rule = options.cpus.empty() ? "must name CPUs if pinning is listed"
                                                 : "must be empty unless pinning is listed"});
   }
+  if (options.simulation != nullptr && options.start == Start::lazy) {
+    bad.push_back({.field = "start",
+                   .value = "lazy",
+                   .rule = "must be eager in a simulation, which has no threads"});
+  }
+  if (options.simulation != nullptr && options.pinning != Pinning::none) {
+    bad.push_back({.field = "pinning",
+                   .value = "given",
+                   .rule = "must be none in a simulation, which has no threads"});
+  }
   if (options.thread_name.size() > kMaxName) {
     bad.push_back({.field = "thread_name",
                    .value = '"' + options.thread_name + '"',

@@ -113,6 +113,23 @@ void Worker::main() {
   if (options.on_worker_exit) options.on_worker_exit(static_cast<unsigned>(index_));
 }
 
+bool Worker::play_one() {
+  Worker* const outer_worker = std::exchange(current_worker, this);
+  Employer* const outer_employer = std::exchange(current_employer, &crew_);
+  Found found;
+  const bool is_global = crew_.options().queueing == Queueing::global;
+  const bool has_found =
+      is_global ? crew_.try_pop_shared(found.task) : take_own(found) || look_around(found);
+  if (has_found) {
+    is_playing_ = true;
+    run(found);
+    is_playing_ = false;
+  }
+  current_worker = outer_worker;
+  current_employer = outer_employer;
+  return has_found;
+}
+
 void Worker::serve_shared_queue() {
   (void)crew_.roster().end_search();  // nobody searches here
   for (Found found; crew_.pop_shared(found.task);) {

@@ -37,6 +37,12 @@ class Worker {
   // The day of its thread, from the first task to the last. Is counted as searching already.
   void main();
 
+  // For a simulation: what it would do next, as if on a thread of its own. False: nothing.
+  bool play_one();
+
+  // In the middle of a task, which waits for others.
+  [[nodiscard]] bool is_playing() const noexcept { return is_playing_; }
+
   // The worker that runs on this thread, of whatever pool; or null.
   static Worker* current() noexcept;
 
@@ -119,6 +125,7 @@ class Worker {
   unsigned tick_ = 0;  // looks at its own tasks
   Posted* spares_ = nullptr;
   unsigned spare_count_ = 0;
+  bool is_playing_ = false;
 
   // Any thread.
   alignas(kCacheLine) Counters counters_;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <muster/base/random.hpp>
+#include <muster/blocking.hpp>
 #include <muster/thread_pool.hpp>
 
 #include "stress/stress_run.hpp"
@@ -154,6 +155,42 @@ TEST(ThreadPoolStress, NoWorkerSleepsWhileATaskWaits) {
   }
 }
 
+// The same while up to four others block: as many tasks as there are workers run nevertheless.
+TEST(ThreadPoolStress, BlockedWorkersAreStoodInFor) {
+  constexpr unsigned kWorkers = 2;
+  StressRun run;
+  Random& random = run.random();
+  ThreadPool pool({.workers = kWorkers,
+                   .queueing = random.below(4) == 0 ? Queueing::global : Queueing::stealing,
+                   .idle = any_policy(random),
+                   .max_spare_workers = 8});
+  while (run.next_round()) {
+    const auto blockers = static_cast<unsigned>(random.below(5));
+    std::atomic<bool> gate = false;
+    std::atomic<unsigned> begun = 0;
+    std::atomic<bool> in_vain = false;
+    for (unsigned i = 0; i < blockers; ++i) {
+      pool.post([&] { blocking([&] { gate.wait(false); }); });
+    }
+    for (unsigned i = 0; i < kWorkers; ++i) {
+      pool.post([&] {
+        ++begun;
+        for (Patience patience; begun < kWorkers && !in_vain;) {
+          if (!patience.pause()) in_vain = true;
+        }
+        if (begun == kWorkers) {
+          gate = true;
+          gate.notify_all();
+        }
+      });
+    }
+    pool.wait_idle();
+    ASSERT_FALSE(in_vain) << begun << " of " << kWorkers << " tasks had begun beside " << blockers;
+    ASSERT_EQ(pool.stats().blocked_workers, 0U);
+  }
+  ASSERT_LE(pool.stats().spare_workers, 5U);
+}
+
 TEST(ThreadPoolStress, LoopsMissNoIndex) {
   run_rounds([](Random& random) {
     ThreadPool pool(
@@ -175,7 +212,8 @@ TEST(ThreadPoolStress, PoolsStartAndStopUnderLoad) {
     {
       ThreadPool pool({.workers = static_cast<unsigned>(1 + random.below(3)),
                        .queueing = random.below(4) == 0 ? Queueing::global : Queueing::stealing,
-                       .idle = any_policy(random)});
+                       .idle = any_policy(random),
+                       .start = random.below(2) == 0 ? Start::lazy : Start::eager});
       const std::uint64_t posts = random.below(200);
       Threads threads(random);
       for (int i = 0; i < 2; ++i) {

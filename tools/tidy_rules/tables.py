@@ -21,6 +21,7 @@ PUBLIC_HEADERS = {
     "metrics.hpp": "observe",
     "strategy.hpp": "policy",
     "join.hpp": "threads",
+    "simulation.hpp": "threads",
     "strand.hpp": "threads",
     "task_group.hpp": "threads",
     "task_options.hpp": "threads",

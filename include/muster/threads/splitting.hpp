@@ -58,7 +58,8 @@ class Splitting {
   static constexpr std::size_t kChunksPerWorker = 16;
 
   static bool must_split() noexcept {
-    return current_fork_stack != nullptr && current_fork_stack->must_split();
+    if (current_fork_stack != nullptr) return current_fork_stack->must_split();
+    return current_player != nullptr && current_player->flip();
   }
 
   [[nodiscard]] std::size_t chunk(std::size_t left) const noexcept {

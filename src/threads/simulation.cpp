@@ -1,0 +1,52 @@
+// simulation.cpp: who plays next.
+#include <algorithm>
+
+#include <muster/base/assert.hpp>
+#include <muster/error.hpp>
+#include <muster/simulation.hpp>
+#include <muster/sync/future_state.hpp>
+
+#include "threads/crew.hpp"
+
+namespace muster {
+
+Simulation::Simulation(std::uint64_t seed) : random_(seed) {
+  MUSTER_ASSERT(current_player == nullptr, "one simulation at a time on a thread");
+  current_player = this;
+}
+
+Simulation::~Simulation() {
+  MUSTER_ASSERT(crews_.empty(), "a simulation outlives its pools");
+  current_player = nullptr;
+}
+
+void Simulation::leave(const Crew& crew) noexcept {
+  std::erase(crews_, &crew);
+}
+
+void Simulation::run_for(Duration duration) {
+  const Time until = deadline_after(duration);
+  while (play(until) == Played::something) {
+  }
+}
+
+bool Simulation::step() {
+  std::vector<Worker*> idle;
+  for (Crew* const crew : crews_) crew->add_idle_workers(idle);
+  while (!idle.empty()) {
+    const std::size_t chosen = random_.below(idle.size());
+    if (idle[chosen]->play_one()) return true;
+    idle[chosen] = idle.back();
+    idle.pop_back();
+  }
+  return false;
+}
+
+Player::Played Simulation::play(Time until) {
+  if (step()) return Played::something;
+  if (until == Time::max()) return Played::nothing;
+  now_ = std::max(now_, until);
+  return Played::too_late;
+}
+
+}  // namespace muster
