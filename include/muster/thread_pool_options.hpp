@@ -96,18 +96,21 @@ struct ThreadPoolStats {
     std::uint64_t forks_offered = 0;
     std::uint64_t forks_taken = 0;
     std::uint64_t idle_spins = 0;  // looks around that found nothing
-    std::uint64_t parks = 0;
-    std::uint64_t queued = 0;
-    bool busy = false;
+    std::uint64_t parks = 0;       // times it went to sleep
+    std::uint64_t wakes = 0;       // times it was woken
+    std::uint64_t queued = 0;      // tasks that wait with it
+    bool busy = false;             // runs a task, or waits inside of one
   };
 
   // Those that were started, in their order; spares behind the others.
   std::vector<Worker> workers = {};
 
-  std::uint64_t submitted = 0;
+  std::uint64_t submitted = 0;  // tasks, by whatever name they were handed over
   std::uint64_t completed = 0;
-  std::uint64_t queued = 0;
-  unsigned busy_workers = 0;
+  std::uint64_t queued = 0;    // wait now; all else that was submitted is active or completed
+  unsigned total_workers = 0;  // started
+  unsigned busy_workers = 0;   // each has one active task
+  unsigned idle_workers = 0;   // the others
   unsigned sleeping_workers = 0;
   unsigned blocked_workers = 0;  // those that a spare stands in for, or should
   unsigned spare_workers = 0;    // started, whether needed now or not

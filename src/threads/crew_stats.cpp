@@ -22,6 +22,7 @@ ThreadPoolStats Crew::stats() const {
     now.forks_taken -= then.forks_taken;
     now.idle_spins -= then.idle_spins;
     now.parks -= then.parks;
+    now.wakes -= then.wakes;
   }
   return stats;
 }
@@ -54,6 +55,7 @@ ThreadPoolStats Crew::lifetime_stats() const {
                              .forks_taken = read(forks.taken),
                              .idle_spins = read(counters.idle_spins),
                              .parks = read(counters.parks),
+                             .wakes = read(counters.wakes),
                              .queued = worker.queued_approx(),
                              .busy = read(counters.busy) != 0});
     const ThreadPoolStats::Worker& last = stats.workers.back();
@@ -63,6 +65,8 @@ ThreadPoolStats Crew::lifetime_stats() const {
     stats.queued += last.queued;
     stats.busy_workers += last.busy ? 1 : 0;
   });
+  stats.total_workers = static_cast<unsigned>(stats.workers.size());
+  stats.idle_workers = stats.total_workers - stats.busy_workers;
   stats.sleeping_workers = static_cast<unsigned>(roster_.sleeping_approx());
   stats.blocked_workers = static_cast<unsigned>(spares_.blocked_approx());
   stats.spare_workers = static_cast<unsigned>(worker_span() - options_.workers);

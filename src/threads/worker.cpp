@@ -228,6 +228,7 @@ bool Worker::sleep_or_stop() {
   crew_.note_idle();
   count(counters_.parks);
   crew_.roster().sleep(ticket);
+  count(counters_.wakes);
   return true;
 }
 
@@ -319,14 +320,15 @@ void Worker::run(Found& found) {
   counters_.busy.store(1, relaxed);  // relaxed: racy by contract
   if (found.fork != nullptr) {
     forks_.run_taken(*found.fork);
-  } else {
-    run_task(found.posted != nullptr ? found.posted->task : found.task);
-    if (found.posted != nullptr) keep_spare(found.posted);
-    // sync(task-done): pairs with the load in is_quiescent(); whoever sees the crew quiescent sees
-    // what its tasks did. relaxed: only this thread writes it.
-    counters_.done.store(counters_.done.load(relaxed) + 1, release);
+    counters_.busy.store(0, relaxed);  // relaxed: racy by contract
+    return;
   }
-  counters_.busy.store(0, relaxed);  // relaxed: racy by contract
+  run_task(found.posted != nullptr ? found.posted->task : found.task);
+  if (found.posted != nullptr) keep_spare(found.posted);
+  counters_.busy.store(0, relaxed);  // relaxed: goes with the count below
+  // sync(task-done): pairs with the load in is_quiescent(); whoever sees the crew quiescent sees
+  // what its tasks did. relaxed: only this thread writes it.
+  counters_.done.store(counters_.done.load(relaxed) + 1, release);
 }
 
 void Worker::run_task(Closure& task) {

@@ -73,6 +73,7 @@ class Worker {
     Atomic<std::uint64_t> lost_races = 0;
     Atomic<std::uint64_t> idle_spins = 0;
     Atomic<std::uint64_t> parks = 0;
+    Atomic<std::uint64_t> wakes = 0;
     Atomic<std::uint64_t> failed = 0;   // tasks that threw
     Atomic<std::uint64_t> dropped = 0;  // tasks that a stop discarded
     Atomic<std::uint64_t> busy = 0;     // 1 while it runs something

@@ -233,6 +233,35 @@ TEST(ThreadPoolStress, PoolsStartAndStopUnderLoad) {
   });
 }
 
+TEST(ThreadPoolStress, TenThousandPoolsComeAndGo) {
+  std::uint64_t ran = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    ThreadPool pool({.workers = 1 + static_cast<unsigned>(i) % 2,
+                     .start = i % 3 == 0 ? Start::lazy : Start::eager});
+    if (i % 5 != 0) pool.post([&] { ++ran; });
+  }
+  EXPECT_EQ(ran, 8000U);
+}
+
+TEST(ThreadPoolStress, AThousandThreadsSubmit) {
+  constexpr std::uint64_t kThreads = 1000;
+  constexpr std::uint64_t kTasks = 50;
+  ThreadPool pool({.workers = 2});
+  std::atomic<std::uint64_t> sum = 0;
+  std::vector<std::jthread> threads;
+  for (std::uint64_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      std::uint64_t own = 0;
+      for (std::uint64_t i = 0; i < kTasks; ++i) own += pool.submit([i] { return i; }).get();
+      sum += own;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(sum, kThreads * kTasks * (kTasks - 1) / 2);
+  pool.wait_idle();  // the last one may be settled and not yet counted
+  EXPECT_EQ(pool.stats().completed, kThreads * kTasks);
+}
+
 TEST(ThreadPoolStress, AThousandWorkersStartAndStop) {
   ThreadPool pool({.workers = 1024});
   std::atomic<int> runs = 0;

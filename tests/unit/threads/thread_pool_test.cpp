@@ -1,6 +1,7 @@
 // thread_pool_test.cpp: tasks from outside and inside, futures, and waiting on a worker.
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -185,6 +186,42 @@ TEST(ThreadPool, StatsAreExactWhenIdle) {
   EXPECT_EQ(stats.queued, 0U);
   EXPECT_EQ(stats.workers.size(), 2U);
   EXPECT_EQ(stats.workers[0].completed + stats.workers[1].completed, 3000U);
+  EXPECT_EQ(stats.total_workers, 2U);
+  EXPECT_EQ(stats.busy_workers, 0U);
+  EXPECT_EQ(stats.idle_workers, 2U);
+}
+
+TEST(ThreadPool, StatsCountWhatIsBusyAndWhatWaits) {
+  ThreadPool pool({.workers = 1});
+  std::latch begun(1);
+  std::latch go(1);
+  pool.post([&] {
+    begun.count_down();
+    go.wait();
+  });
+  begun.wait();
+  for (int i = 0; i < 5; ++i) pool.post([] {});
+  const ThreadPoolStats stats = pool.stats();
+  go.count_down();
+  EXPECT_EQ(stats.busy_workers, 1U);
+  EXPECT_EQ(stats.idle_workers, 0U);
+  EXPECT_EQ(stats.queued, 5U);
+  EXPECT_EQ(stats.workers[0].queued, 5U);
+  EXPECT_TRUE(stats.workers[0].busy);
+  EXPECT_EQ(stats.submitted, 6U);
+  EXPECT_EQ(stats.completed, 0U);
+}
+
+TEST(ThreadPool, StatsCountSleepsAndWakes) {
+  ThreadPool pool({.workers = 1, .idle = IdlePolicy::power});
+  for (int i = 0; i < 10; ++i) {
+    while (pool.stats().sleeping_workers == 0) std::this_thread::yield();
+    pool.run([] {});
+  }
+  while (pool.stats().sleeping_workers == 0) std::this_thread::yield();
+  const ThreadPoolStats::Worker worker = pool.stats().workers[0];
+  EXPECT_GE(worker.wakes, 10U);
+  EXPECT_LE(worker.wakes, worker.parks);
 }
 
 }  // namespace
