@@ -3,9 +3,13 @@
 // Each test is a classic: a program of a few accesses and an outcome. An explorer that misses an
 // allowed outcome would miss bugs; one that shows a forbidden outcome would report bugs that are
 // none.
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -213,6 +217,88 @@ TEST(Explorer, ReportsAThreadThatSleepsForEver) {
   });
   EXPECT_EQ(report.failure, "deadlock: asleep for ever");
   EXPECT_NE(report.trail, "");
+}
+
+// Two sleepers and one who wakes them.
+std::string failure_when_woken(const std::function<void(Atomic<std::uint32_t>&)>& wake) {
+  return explore({},
+                 [&](Program& program) {
+                   auto turn = std::make_shared<Atomic<std::uint32_t>>(0U);
+                   for (int i = 0; i < 2; ++i) {
+                     program.thread([=] {
+                       while (turn->load(relaxed) == 0) futex_wait(*turn, 0, std::nullopt);
+                     });
+                   }
+                   program.thread([=] {
+                     turn->store(1, relaxed);
+                     wake(*turn);
+                   });
+                 })
+      .failure;
+}
+
+TEST(Explorer, WakesOneSleeperOrAll) {
+  EXPECT_EQ(failure_when_woken([](Atomic<std::uint32_t>& turn) { futex_wake_all(turn); }), "");
+  EXPECT_EQ(failure_when_woken([](Atomic<std::uint32_t>& turn) { futex_wake_one(turn); }),
+            "deadlock: asleep for ever");
+}
+
+// One reads an atomic and says so; the other ends its life once it has been told.
+std::string failure_when_ended(std::memory_order telling, std::memory_order hearing) {
+  return explore({},
+                 [=](Program& program) {
+                   auto told = std::make_shared<Atomic<int>>(0);
+                   auto brief = std::make_shared<std::optional<Atomic<int>>>(std::in_place, 0);
+                   program.thread([=] {
+                     std::ignore = (*brief)->load(relaxed);
+                     told->store(1, telling);
+                   });
+                   program.thread([=] {
+                     if (told->load(hearing) == 1) brief->reset();
+                   });
+                 })
+      .failure;
+}
+
+TEST(Explorer, ReportsAnAtomicWhoseLifeEndsWhileItIsInUse) {
+  EXPECT_EQ(failure_when_ended(release, acquire), "");
+  EXPECT_EQ(failure_when_ended(relaxed, acquire), "data race with the end of an atomic's life");
+  EXPECT_EQ(failure_when_ended(release, relaxed), "data race with the end of an atomic's life");
+}
+
+TEST(Explorer, ReportsTheUseOfAnAtomicWhoseLifeHasEnded) {
+  const Report report = explore({}, [](Program& program) {
+    auto brief = std::make_shared<std::optional<Atomic<int>>>(std::in_place, 0);
+    program.thread([=] {
+      Atomic<int>& kept = **brief;
+      brief->reset();
+      kept.store(1, relaxed);
+    });
+  });
+  EXPECT_EQ(report.failure, "access to an atomic whose life has ended");
+}
+
+TEST(Explorer, WeakensWhatAnExchangeDoesWhenItFails) {
+  const auto setup = [](Program& program) {
+    auto text = std::make_shared<Plain<int>>();
+    auto told = std::make_shared<Atomic<int>>(0);
+    program.thread([=] {
+      text->set(7);
+      told->store(1, release);
+    });
+    program.thread([=] {
+      int expected = 0;
+      if (!told->compare_exchange_strong(expected, 2, relaxed, acquire)) std::ignore = text->get();
+    });
+  };
+  const Report report = explore({}, setup);
+  EXPECT_EQ(report.failure, "");
+  const auto failed = std::find_if(report.sites.begin(), report.sites.end(),
+                                   [](const Site& site) { return site.operation == "failed"; });
+  ASSERT_NE(failed, report.sites.end());
+  Mutation mutation{.file = failed->file, .line = failed->line};
+  mutation.weakening = Weakening::drop_failure_acquire;
+  EXPECT_EQ(explore({}, setup, mutation).failure, "data race: read of plain memory");
 }
 
 TEST(Explorer, ReportsALoopWithoutEnd) {

@@ -23,6 +23,7 @@ namespace explore {
 enum class Rmw { exchange, add, bit_or, bit_and };
 
 std::size_t on_create(std::uint64_t value);
+void on_end(std::size_t id);
 std::uint64_t on_load(std::size_t id, std::memory_order order, const SourceLocation& at);
 void on_store(std::size_t id, std::uint64_t value, std::memory_order order,
               const SourceLocation& at);
@@ -38,9 +39,6 @@ struct Exchange {
 bool on_compare_exchange(std::size_t id, Exchange& exchange, const SourceLocation& at);
 void on_fence(const SourceLocation& at);
 void on_pause();
-bool on_futex_wait(std::size_t id, std::uint32_t expected, bool may_time_out, bool& timed_out,
-                   const SourceLocation& at);
-void on_futex_wake(std::size_t id, const SourceLocation& at);
 void on_plain_write(const void* address);
 void on_plain_read(const void* address);
 void on_forget(const void* address);
@@ -70,6 +68,7 @@ class Atomic {
  public:
   Atomic() : Atomic(T{}) {}
   Atomic(T value) : id_(explore::on_create(explore::to_bits(value))) {}  // NOLINT: as the real one
+  ~Atomic() { explore::on_end(id_); }
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
@@ -162,6 +161,8 @@ FutexOutcome futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
                         std::optional<Time> deadline,
                         const SourceLocation& at = SourceLocation::current()) noexcept;
 void futex_wake_one(Atomic<std::uint32_t>& word,
+                    const SourceLocation& at = SourceLocation::current()) noexcept;
+void futex_wake_all(Atomic<std::uint32_t>& word,
                     const SourceLocation& at = SourceLocation::current()) noexcept;
 
 }  // namespace muster

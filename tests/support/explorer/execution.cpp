@@ -283,6 +283,10 @@ std::memory_order Execution::weakened(std::memory_order order, const char* what,
     return order;
   }
   if (!mutated(at)) return order;
+  if (std::string_view(what) == "failed") {
+    const bool drop = mutation_.weakening == Weakening::drop_failure_acquire;
+    return drop ? std::memory_order_relaxed : order;
+  }
   const bool load = std::string_view(what) == "load";
   const bool store = std::string_view(what) == "store";
   switch (mutation_.weakening) {
@@ -298,7 +302,9 @@ std::memory_order Execution::weakened(std::memory_order order, const char* what,
       return store ? std::memory_order_release : std::memory_order_acq_rel;
     case Weakening::to_relaxed:
       return std::memory_order_relaxed;
+    case Weakening::drop_failure_acquire:
     case Weakening::drop_store:
+    case Weakening::drop_wake:
     case Weakening::none:
       return order;
   }
@@ -310,6 +316,7 @@ Access Execution::begin(std::size_t id, std::memory_order order, const char* wha
   if (current_ != 0) before_step();
   const Access access{.thread = current_, .location = id, .order = weakened(order, what, at)};
   if (!memory_.created_before(access)) fail("data race with the creation of an atomic");
+  if (memory_.has_ended(id)) fail("access to an atomic whose life has ended");
   return access;
 }
 
@@ -327,6 +334,10 @@ std::size_t Execution::choose_read(std::size_t readable) {
   const std::size_t behind = choose(readable);
   if (behind > 0) ++stale_reads_;
   return behind;
+}
+
+void Execution::end_life(std::size_t id) {
+  if (!memory_.end_life(current_, id)) fail("data race with the end of an atomic's life");
 }
 
 std::uint64_t Execution::load(std::size_t id, std::memory_order order, const SourceLocation& at) {
@@ -377,7 +388,8 @@ bool Execution::compare_exchange(std::size_t id, Exchange& exchange, const Sourc
            newest + 1);
     return true;
   }
-  const bool exists = memory_.read({access.thread, id, exchange.failure}, place);
+  const std::memory_order failure = weakened(exchange.failure, "failed", at);
+  const bool exists = memory_.read({access.thread, id, failure}, place);
   finish(exists, {current_, "not exchanged", id, value, newest - place, at.file_name(), at.line()},
          place);
   exchange.expected = value;
@@ -404,6 +416,7 @@ void Execution::pause() {
 bool Execution::futex_wait(std::size_t id, std::uint32_t expected, bool may_time_out,
                            bool& timed_out, const SourceLocation& at) {
   before_step();
+  if (memory_.has_ended(id)) fail("sleep on an atomic whose life has ended");
   const std::size_t newest = memory_.newest(id);
   const std::uint64_t value = memory_.value_at(id, newest);
   finish(true, {current_, "futex_wait", id, value, 0, at.file_name(), at.line()}, newest);
@@ -419,9 +432,12 @@ bool Execution::futex_wait(std::size_t id, std::uint32_t expected, bool may_time
   return true;
 }
 
-void Execution::futex_wake(std::size_t id, const SourceLocation& at) {
+// The word's life may have ended: nobody sleeps there then.
+void Execution::futex_wake(std::size_t id, Wake how_many, const SourceLocation& at) {
   if (current_ == 0) return;
   before_step();
+  note_site(std::memory_order_relaxed, "wake", at);
+  if (mutated(at) && mutation_.weakening == Weakening::drop_wake) return;
   std::vector<std::size_t> sleepers;
   for (std::size_t i = 1; i < threads_.size(); ++i) {
     const Thread& thread = threads_[i];
@@ -430,7 +446,8 @@ void Execution::futex_wake(std::size_t id, const SourceLocation& at) {
   }
   finish(true, {current_, "futex_wake", id, sleepers.size(), 0, at.file_name(), at.line()}, 0);
   if (sleepers.empty()) return;
-  threads_[sleepers[choose(sleepers.size())]].woken = true;
+  if (how_many == Wake::one) sleepers = {sleepers[choose(sleepers.size())]};
+  for (const std::size_t sleeper : sleepers) threads_[sleeper].woken = true;
 }
 
 void Execution::plain_write(const void* address) {

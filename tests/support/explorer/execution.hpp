@@ -18,6 +18,8 @@
 
 namespace muster::explore {
 
+enum class Wake { one, all };
+
 class Execution {
  public:
   Execution(const Limits& limits, const std::function<void(Program&)>& setup,
@@ -28,6 +30,7 @@ class Execution {
 
   // What the program does; see atomic.hpp.
   std::size_t create(std::uint64_t value) { return memory_.create(current_, value); }
+  void end_life(std::size_t id);
   std::uint64_t load(std::size_t id, std::memory_order order, const SourceLocation& at);
   void store(std::size_t id, std::uint64_t value, std::memory_order order,
              const SourceLocation& at);
@@ -38,7 +41,7 @@ class Execution {
   void pause();
   bool futex_wait(std::size_t id, std::uint32_t expected, bool may_time_out, bool& timed_out,
                   const SourceLocation& at);
-  void futex_wake(std::size_t id, const SourceLocation& at);
+  void futex_wake(std::size_t id, Wake how_many, const SourceLocation& at);
   void plain_write(const void* address);
   void plain_read(const void* address, std::uint16_t moment);
   void forget(const void* address) { memory_.forget(address); }

@@ -42,6 +42,10 @@ std::size_t on_create(std::uint64_t value) {
   return execution().create(value);
 }
 
+void on_end(std::size_t id) {
+  execution().end_life(id);
+}
+
 std::uint64_t on_load(std::size_t id, std::memory_order order, const SourceLocation& at) {
   return execution().load(id, order, at);
 }
@@ -107,7 +111,11 @@ FutexOutcome futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
 }
 
 void futex_wake_one(Atomic<std::uint32_t>& word, const SourceLocation& at) noexcept {
-  explore::execution().futex_wake(word.id(), at);
+  explore::execution().futex_wake(word.id(), explore::Wake::one, at);
+}
+
+void futex_wake_all(Atomic<std::uint32_t>& word, const SourceLocation& at) noexcept {
+  explore::execution().futex_wake(word.id(), explore::Wake::all, at);
 }
 
 }  // namespace muster

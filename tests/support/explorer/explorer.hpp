@@ -43,11 +43,13 @@ struct Limits {
 // source.
 enum class Weakening {
   none,
-  drop_acquire,  // acquire -> relaxed, acq_rel -> release
-  drop_release,  // release -> relaxed, acq_rel -> acquire
-  drop_seq_cst,  // seq_cst -> acquire, release or both; a fence -> nothing
-  to_relaxed,    // whatever it is -> relaxed
-  drop_store,    // the store does not happen
+  drop_acquire,          // acquire -> relaxed, acq_rel -> release
+  drop_release,          // release -> relaxed, acq_rel -> acquire
+  drop_failure_acquire,  // of an exchange that fails: acquire -> relaxed
+  drop_seq_cst,          // seq_cst -> acquire, release or both; a fence -> nothing
+  to_relaxed,            // whatever it is -> relaxed
+  drop_store,            // the store does not happen
+  drop_wake,             // nobody is woken
 };
 
 struct Mutation {
@@ -60,7 +62,7 @@ struct Mutation {
 struct Site {
   std::string file;
   unsigned line = 0;
-  std::string operation;  // load, store, update, fence
+  std::string operation;  // load, store, update, failed (exchange), fence, wake
   int order = 0;          // of std::memory_order
   auto operator<=>(const Site&) const = default;
 };

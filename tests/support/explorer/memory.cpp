@@ -57,20 +57,20 @@ std::uint64_t Memory::value_at(std::size_t location, std::size_t position) const
 }
 
 bool Memory::read(const Access& access, std::size_t position) {
-  tick(access.thread);
+  use(access);
   threads_[access.thread].now.seen[access.location] = static_cast<std::uint16_t>(position);
   learn(access, locations_[access.location].messages[position]);
   return record(access, EventKind::read, position);
 }
 
 bool Memory::write(const Access& access, std::uint64_t value) {
-  tick(access.thread);
+  use(access);
   append(access, value, nullptr);
   return record(access, EventKind::write, newest(access.location));
 }
 
 bool Memory::update(const Access& access, std::uint64_t value) {
-  tick(access.thread);
+  use(access);
   const Message read = locations_[access.location].messages.back();
   learn(access, read);
   append(access, value, &read.view);  // a read-modify-write continues the release sequence
@@ -119,6 +119,15 @@ bool Memory::created_before(const Access& access) const {
   return threads_[access.thread].now.clock[location.creator] >= location.created;
 }
 
+bool Memory::end_life(std::size_t thread, std::size_t location) {
+  Location& ending = locations_[location];
+  ending.ended = true;
+  const Clock& known = threads_[thread].now.clock;
+  bool ordered = known[ending.creator] >= ending.created;
+  for (std::size_t i = 0; i < kMaxThreads; ++i) ordered = ordered && known[i] >= ending.used[i];
+  return ordered;
+}
+
 std::uint16_t Memory::moment(std::size_t thread) {
   tick(thread);
   return threads_[thread].now.clock[thread];
@@ -126,6 +135,13 @@ std::uint16_t Memory::moment(std::size_t thread) {
 
 void Memory::tick(std::size_t thread) {
   ++threads_[thread].now.clock[thread];
+}
+
+// One event at a location.
+void Memory::use(const Access& access) {
+  tick(access.thread);
+  locations_[access.location].used[access.thread] =
+      threads_[access.thread].now.clock[access.thread];
 }
 
 bool Memory::record(const Access& access, EventKind kind, std::size_t position) {

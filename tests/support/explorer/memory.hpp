@@ -74,6 +74,11 @@ class Memory {
   // Is the creation of the location known to the thread? If not, touching it is a data race.
   [[nodiscard]] bool created_before(const Access& access) const;
 
+  // False on a data race of the end of the location's life with an access that did not happen
+  // before. To touch it afterwards is an error: see has_ended().
+  bool end_life(std::size_t thread, std::size_t location);
+  [[nodiscard]] bool has_ended(std::size_t location) const { return locations_[location].ended; }
+
   // A point between two events of the thread.
   std::uint16_t moment(std::size_t thread);
 
@@ -86,6 +91,8 @@ class Memory {
     std::vector<Message> messages;
     std::uint8_t creator = 0;
     std::uint16_t created = 0;
+    bool ended = false;
+    Clock used{};  // by each thread, last
   };
   struct Thread {
     View now;
@@ -99,6 +106,7 @@ class Memory {
   };
 
   void tick(std::size_t thread);
+  void use(const Access& access);
   bool record(const Access& access, EventKind kind, std::size_t position);
   void learn(const Access& access, const Message& message);
   void append(const Access& access, std::uint64_t value, const View* continued);

@@ -39,12 +39,16 @@ const char* name(Weakening weakening) {
       return "no acquire";
     case Weakening::drop_release:
       return "no release";
+    case Weakening::drop_failure_acquire:
+      return "no acquire on failure";
     case Weakening::drop_seq_cst:
       return "no seq_cst";
     case Weakening::to_relaxed:
       return "relaxed";
     case Weakening::drop_store:
       return "no store";
+    case Weakening::drop_wake:
+      return "no wake";
   }
   return "?";
 }
@@ -52,6 +56,11 @@ const char* name(Weakening weakening) {
 std::vector<Weakening> weakenings(const Site& site) {
   std::vector<Weakening> list;
   const auto order = static_cast<std::memory_order>(site.order);
+  if (site.operation == "wake") return {Weakening::drop_wake};
+  if (site.operation == "failed") {
+    if (order != std::memory_order_relaxed) list = {Weakening::drop_failure_acquire};
+    return list;
+  }
   if (order == std::memory_order_acquire) list = {Weakening::drop_acquire};
   if (order == std::memory_order_release) list = {Weakening::drop_release};
   if (order == std::memory_order_acq_rel) list = {Weakening::drop_acquire, Weakening::drop_release};
