@@ -219,6 +219,18 @@ TEST(Explorer, ReportsAThreadThatSleepsForEver) {
   EXPECT_NE(report.trail, "");
 }
 
+TEST(Explorer, CountsDownAsNarrowAsTheAtomicIs) {
+  const Report report = explore({}, [](Program& program) {
+    auto count = std::make_shared<Atomic<std::uint32_t>>(2U);
+    program.thread([=] {
+      require(count->fetch_sub(1, relaxed) == 2, "the value before");
+      std::uint32_t expected = 1;
+      require(count->compare_exchange_strong(expected, 0, relaxed, relaxed), "the value after");
+    });
+  });
+  EXPECT_EQ(report.failure, "");
+}
+
 // Two sleepers and one who wakes them.
 std::string failure_when_woken(const std::function<void(Atomic<std::uint32_t>&)>& wake) {
   return explore({},

@@ -22,12 +22,18 @@ namespace explore {
 
 enum class Rmw { exchange, add, bit_or, bit_and };
 
+struct Update {
+  Rmw how;
+  std::uint64_t operand;
+  std::uint64_t mask;  // as wide as the atomic: sums wrap around there
+};
+
 std::size_t on_create(std::uint64_t value);
 void on_end(std::size_t id);
 std::uint64_t on_load(std::size_t id, std::memory_order order, const SourceLocation& at);
 void on_store(std::size_t id, std::uint64_t value, std::memory_order order,
               const SourceLocation& at);
-std::uint64_t on_update(std::size_t id, Rmw how, std::uint64_t operand, std::memory_order order,
+std::uint64_t on_update(std::size_t id, const Update& update, std::memory_order order,
                         const SourceLocation& at);
 
 struct Exchange {
@@ -120,8 +126,9 @@ class Atomic {
 
  private:
   T update(explore::Rmw how, T operand, std::memory_order order, const SourceLocation& at) {
-    return explore::from_bits<T>(
-        explore::on_update(id_, how, explore::to_bits(operand), order, at));
+    constexpr std::uint64_t kMask = ~std::uint64_t{0} >> (64 - 8 * sizeof(T));
+    const explore::Update update{how, explore::to_bits(operand), kMask};
+    return explore::from_bits<T>(explore::on_update(id_, update, order, at));
   }
 
   std::size_t id_;

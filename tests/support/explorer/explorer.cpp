@@ -55,20 +55,20 @@ void on_store(std::size_t id, std::uint64_t value, std::memory_order order,
   execution().store(id, value, order, at);
 }
 
-std::uint64_t on_update(std::size_t id, Rmw how, std::uint64_t operand, std::memory_order order,
+std::uint64_t on_update(std::size_t id, const Update& update, std::memory_order order,
                         const SourceLocation& at) {
-  const auto change = [=](std::uint64_t value) -> std::uint64_t {
-    switch (how) {
+  const auto change = [&update](std::uint64_t value) -> std::uint64_t {
+    switch (update.how) {
       case Rmw::exchange:
-        return operand;
+        return update.operand;
       case Rmw::add:
-        return value + operand;
+        return (value + update.operand) & update.mask;
       case Rmw::bit_or:
-        return value | operand;
+        return value | update.operand;
       case Rmw::bit_and:
-        return value & operand;
+        return value & update.operand;
     }
-    return operand;
+    return update.operand;
   };
   return execution().update(id, change, order, at);
 }
@@ -96,7 +96,7 @@ std::uint16_t on_moment() {
   return execution().moment();
 }
 void on_forget(const void* address) {
-  execution().forget(address);
+  if (running != nullptr) running->forget(address);  // what is static outlives the exploration
 }
 
 }  // namespace explore
