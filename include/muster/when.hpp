@@ -176,11 +176,12 @@ class AnyInVector final : public Gathering<AnyReady<T>> {
  private:
   AnyReady<T> gather(std::size_t first) override {
     AnyReady<T> ready{.index = first};
-    for (auto& state : states_) ready.futures.push_back(Future<T>(std::move(state)));
+    for (const auto& state : states_) ready.futures.push_back(Future<T>(state.another()));
     return ready;
   }
 
-  std::vector<FutureRef<FutureState<T>>> states_;
+  // Kept when the futures are given away: whoever waits for what follows may be helping with them.
+  const std::vector<FutureRef<FutureState<T>>> states_;
 };
 
 // Starts a Gathering and gives its future.

@@ -84,6 +84,8 @@ class MUSTER_API FutureStateBase {
   // Settles it with `error` unless the task has begun.
   void abandon(std::exception_ptr error) noexcept;
 
+  // relaxed: whoever adds one has one.
+  void add_reference() noexcept { references_.fetch_add(1, relaxed); }
   void drop_reference() noexcept;
 
  protected:
@@ -164,6 +166,12 @@ class FutureRef {
   }
   ~FutureRef() {
     if (state_ != nullptr) state_->drop_reference();
+  }
+
+  // One more, to the same state. Requires: not empty.
+  [[nodiscard]] FutureRef another() const noexcept {
+    state_->add_reference();
+    return FutureRef(state_);
   }
 
   explicit operator bool() const noexcept { return state_ != nullptr; }

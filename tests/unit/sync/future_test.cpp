@@ -1,6 +1,7 @@
 // future_test.cpp: a future and its task, without a pool.
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -13,6 +14,7 @@
 #include <muster/future.hpp>
 #include <muster/sync/blocking.hpp>
 #include <muster/sync/closure.hpp>
+#include <muster/when.hpp>
 
 namespace muster {
 namespace {
@@ -203,6 +205,32 @@ TEST(Future, AWaitingWorkerLooksAgainForWhatItCanDo) {
 
 TEST(Future, AWaitingWorkerLooksAgainAlsoIfItIsStoodInFor) {
   wait_for_a_continuation(Employer::Cover::stood_in);
+}
+
+// Whoever waits for what follows helps with a slow task; meanwhile a quick one is done, and what
+// follows drops all futures, the slow one's too.
+TEST(WhenAny, ATaskThatAWaiterHelpsWithOutlivesItsFuture) {
+  const auto token = std::make_shared<int>(1);
+  Closure slow;
+  Closure quick;
+  const auto slow_body = [&, kept = token] {
+    std::move(quick)();
+    slow.reset();
+    EXPECT_EQ(token.use_count(), 3) << "a task that runs is not destroyed";
+  };
+  auto [slow_future, slow_task] = make_task(slow_body);
+  auto [quick_future, quick_task] = make_task([] {});
+  slow = std::move(slow_task);
+  quick = std::move(quick_task);
+  std::vector<Future<void>> both;
+  both.push_back(std::move(slow_future));
+  both.push_back(std::move(quick_future));
+  Future<std::size_t> which = when_any(both).then([](AnyReady<void> any) { return any.index; });
+  const FutureRef<FutureState<std::size_t>> state = which.release_state();
+  const TestEmployer employer(0, Employer::Cover::nobody);
+  state->help();
+  ASSERT_TRUE(state->is_settled());
+  EXPECT_EQ(state->take(), 1U);
 }
 
 TEST(ExecuteOn, RunsRightHereIfThereIsNoSuchExecutor) {
