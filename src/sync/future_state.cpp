@@ -15,7 +15,11 @@ namespace muster {
 namespace {
 
 // Before a waiter sleeps: a few microseconds, as long as it takes to fall asleep and be woken.
+#ifdef MUSTER_ATOMICS
+constexpr unsigned kLooks = 1;  // explored: one look shows what many show
+#else
 constexpr unsigned kLooks = 100;
+#endif
 
 // How long a worker sleeps before it looks again for something it can do: a continuation may have
 // become ready whose pool has no other worker left. Much longer if it is stood in for.
@@ -94,17 +98,18 @@ void FutureStateBase::settle() noexcept {
   FutureCallback* newest = callbacks_.exchange(called(), acq_rel);
   FutureCallback* oldest = nullptr;
   while (newest != nullptr) {
-    FutureCallback* const next = std::exchange(newest->next_, oldest);
+    FutureCallback* const next = newest->next_.get();
+    newest->next_.set(oldest);
     oldest = std::exchange(newest, next);
   }
-  while (oldest != nullptr) std::exchange(oldest, oldest->next_)->on_settled();
+  while (oldest != nullptr) std::exchange(oldest, oldest->next_.get())->on_settled();
 }
 
 void FutureStateBase::add_callback(FutureCallback& callback) noexcept {
   FutureCallback* newest = callbacks_.load(acquire);  // sync(callbacks)
   do {
     if (newest == called()) return callback.on_settled();
-    callback.next_ = newest;
+    callback.next_.set(newest);
     // sync(callbacks): release for settle(), acquire to see what was settled.
   } while (!callbacks_.compare_exchange_weak(newest, &callback, release, acquire));
 }

@@ -21,6 +21,7 @@
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/blocking.hpp>
 #include <muster/sync/executor.hpp>
+#include <muster/sync/plain.hpp>
 
 namespace muster {
 
@@ -40,7 +41,7 @@ class MUSTER_API FutureCallback {
 
  private:
   friend class FutureStateBase;
-  FutureCallback* next_ = nullptr;
+  Plain<FutureCallback*> next_;
 };
 
 class MUSTER_API FutureStateBase {
@@ -76,7 +77,7 @@ class MUSTER_API FutureStateBase {
   [[nodiscard]] ExecutorId home() const noexcept { return home_; }
 
   // What it was settled with; null for a value. Requires: settled.
-  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_.get(); }
 
   // False if the task has begun.
   bool cancel();
@@ -110,11 +111,11 @@ class MUSTER_API FutureStateBase {
 
   void settle() noexcept;
   void settle_with(std::exception_ptr error) noexcept {
-    error_ = std::move(error);
+    error_.set(std::move(error));
     settle();
   }
   void rethrow_error() const {
-    if (error_ != nullptr) std::rethrow_exception(error_);
+    if (error() != nullptr) std::rethrow_exception(error());
   }
 
  private:
@@ -133,7 +134,7 @@ class MUSTER_API FutureStateBase {
   const ExecutorId home_;
 
   // Before settling whoever has claimed the task, afterwards the Future's holder.
-  std::exception_ptr error_;
+  Plain<std::exception_ptr> error_;
 };
 
 template <class T>
