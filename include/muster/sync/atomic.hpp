@@ -1,9 +1,10 @@
 // atomic.hpp: the one door to memory that threads share without a lock.
 //
-// Lock-free code takes Atomic, full_fence (fence.hpp), Plain and Cell (plain.hpp), spin_pause and
-// the futex calls (futex.hpp) from this layer and nothing else. A model build names another header
-// in MUSTER_ATOMICS that defines the same things under a deterministic scheduler, so that the very
-// source that ships is the source that is explored. See docs/design/explorer.md.
+// Lock-free code takes Atomic, full_fence (fence.hpp), Plain and Cell (plain.hpp), spin_pause, the
+// futex calls (futex.hpp) and Mutex (mutex.hpp) from this layer and nothing else. A model build
+// names another header in MUSTER_ATOMICS that defines the same things under a deterministic
+// scheduler, so that the very source that ships is the source that is explored. See
+// docs/design/explorer.md.
 //
 // Atomic differs from std::atomic in one way: every access states its order. There is no default.
 //

@@ -1,13 +1,17 @@
 // mutex.hpp: std::mutex and std::condition_variable with annotations that Clang checks.
 //
 // A member declared MUSTER_GUARDED_BY(mutex_) cannot be touched without the lock: the `tidy` preset
-// compiles with -Wthread-safety -Werror. Other compilers see plain wrappers of no cost.
+// compiles with -Wthread-safety -Werror. Other compilers see plain wrappers of no cost. A model
+// build may name another mutex in MUSTER_RAW_MUTEX, and has no condition variables then.
 #pragma once
 
+#include <muster/base/clock.hpp>
+#include <muster/sync/atomic.hpp>
+
+#ifndef MUSTER_RAW_MUTEX
 #include <condition_variable>
 #include <mutex>
-
-#include <muster/base/clock.hpp>
+#endif
 
 #if defined(__clang__)
 #define MUSTER_THREAD_ANNOTATION(x) __attribute__((x))
@@ -21,6 +25,12 @@
 
 namespace muster {
 
+#ifdef MUSTER_RAW_MUTEX
+using RawMutex = MUSTER_RAW_MUTEX;
+#else
+using RawMutex = std::mutex;
+#endif
+
 class MUSTER_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void lock() MUSTER_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
@@ -31,7 +41,7 @@ class MUSTER_THREAD_ANNOTATION(capability("mutex")) Mutex {
 
  private:
   friend class ConditionVariable;
-  std::mutex mutex_;
+  RawMutex mutex_;
 };
 
 // Holds a Mutex for a scope.
@@ -48,6 +58,8 @@ class MUSTER_THREAD_ANNOTATION(scoped_lockable) MutexLock {
  private:
   Mutex& mutex_;
 };
+
+#ifndef MUSTER_RAW_MUTEX
 
 // Waits may return for no reason: wait in a loop over the condition.
 class ConditionVariable {
@@ -72,5 +84,7 @@ class ConditionVariable {
  private:
   std::condition_variable condition_;
 };
+
+#endif
 
 }  // namespace muster

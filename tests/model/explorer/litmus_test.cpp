@@ -4,6 +4,7 @@
 // allowed outcome would miss bugs; one that shows a forbidden outcome would report bugs that are
 // none.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/fence.hpp>
+#include <muster/sync/mutex.hpp>
 #include <muster/sync/plain.hpp>
 
 #include "support/explorer/explorer.hpp"
@@ -311,6 +313,54 @@ TEST(Explorer, WeakensWhatAnExchangeDoesWhenItFails) {
   Mutation mutation{.file = failed->file, .line = failed->line};
   mutation.weakening = Weakening::drop_failure_acquire;
   EXPECT_EQ(explore({}, setup, mutation).failure, "data race: read of plain memory");
+}
+
+// Two threads that each lock both mutexes, and where they begin.
+std::string failure_with_two_locks(const std::array<std::size_t, 2>& begin) {
+  return explore({},
+                 [=](Program& program) {
+                   auto locks = std::make_shared<std::array<Mutex, 2>>();
+                   auto shared = std::make_shared<Plain<int>>();
+                   for (const std::size_t first : begin) {
+                     program.thread([=] {
+                       const MutexLock outer((*locks)[first]);
+                       const MutexLock inner((*locks)[1 - first]);
+                       shared->set(shared->get() + 1);
+                     });
+                   }
+                   program.at_end([=] { require(shared->get() == 2, "one after the other"); });
+                 })
+      .failure;
+}
+
+TEST(Explorer, AMutexOrdersWhatIsDoneUnderIt) {
+  EXPECT_EQ(failure_with_two_locks({0, 0}), "");
+}
+
+TEST(Explorer, ReportsThreadsThatLockEachOtherOut) {
+  EXPECT_EQ(failure_with_two_locks({0, 1}), "deadlock: locked out for ever");
+}
+
+TEST(Explorer, TryLockSaysThatAMutexIsTaken) {
+  Outcomes seen;
+  const Report report = explore({}, [&](Program& program) {
+    auto mutex = std::make_shared<Mutex>();
+    auto shared = std::make_shared<Plain<int>>();
+    program.thread([=] {
+      const MutexLock lock(*mutex);
+      shared->set(1);
+    });
+    program.thread([=, &seen] {
+      if (!mutex->try_lock()) {
+        seen.insert("taken");
+        return;
+      }
+      seen.insert("free, " + std::to_string(shared->get()));
+      mutex->unlock();
+    });
+  });
+  EXPECT_EQ(report.failure, "");
+  EXPECT_EQ(seen, (Outcomes{"taken", "free, 0", "free, 1"}));
 }
 
 TEST(Explorer, ReportsALoopWithoutEnd) {

@@ -43,6 +43,7 @@ struct Exchange {
   std::memory_order failure;
 };
 bool on_compare_exchange(std::size_t id, Exchange& exchange, const SourceLocation& at);
+void on_lock(std::size_t id, const SourceLocation& at);
 void on_fence(const SourceLocation& at);
 void on_pause();
 void on_plain_write(const void* address);
@@ -133,6 +134,28 @@ class Atomic {
 
   std::size_t id_;
 };
+
+// In place of std::mutex; see mutex.hpp.
+#define MUSTER_RAW_MUTEX explore::ExploredMutex
+namespace explore {
+class ExploredMutex {
+ public:
+  void lock(const SourceLocation& at = SourceLocation::current()) {
+    explore::on_lock(locked_.id(), at);
+  }
+  void unlock(const SourceLocation& at = SourceLocation::current()) {
+    locked_.store(false, std::memory_order_release, at);
+  }
+  bool try_lock(const SourceLocation& at = SourceLocation::current()) {
+    bool expected = false;
+    return locked_.compare_exchange_strong(expected, true, std::memory_order_acquire,
+                                           std::memory_order_relaxed, at);
+  }
+
+ private:
+  Atomic<bool> locked_ = false;
+};
+}  // namespace explore
 
 inline void spin_pause() {
   explore::on_pause();

@@ -147,18 +147,9 @@ void Execution::suspend() {
   self.caller = std::move(self.caller).resume();
 }
 
-bool Execution::runnable(const Thread& thread) const {
-  switch (thread.status) {
-    case Status::ready:
-      return true;
-    case Status::paused:
-      return writes_ > thread.paused_at;
-    case Status::asleep:
-      return thread.woken || thread.may_time_out;
-    case Status::done:
-      return false;
-  }
-  return false;
+// Part of what tells states apart.
+void Execution::remember(std::uint64_t observed) {
+  threads_[current_].history = mixed(threads_[current_].history, observed);
 }
 
 // Picks who goes on, into chosen_. False if nobody can.
@@ -181,8 +172,7 @@ bool Execution::decide() {
     }
   }
   if (options_.empty()) {
-    const auto asleep = [](const Thread& thread) { return thread.status == Status::asleep; };
-    if (std::any_of(threads_.begin(), threads_.end(), asleep)) fail("deadlock: asleep for ever");
+    note_deadlock();
     return false;
   }
   const bool new_ground = on_path_ && depth_ == path_.size();
@@ -257,7 +247,7 @@ void Execution::before_step() {
   if (self.mark) {
     const std::function<std::uint64_t()> mark = std::move(self.mark);
     self.mark = nullptr;
-    self.history = mixed(self.history, mark());
+    remember(mark());
   }
 }
 
@@ -323,8 +313,8 @@ Access Execution::begin(std::size_t id, std::memory_order order, const char* wha
 void Execution::finish(bool exists, const Step& step, std::uint64_t observed) {
   steps_.push_back(step);
   if (current_ == 0) return;
-  Thread& self = threads_[current_];
-  self.history = mixed(mixed(self.history, step.location), observed);
+  remember(step.location);
+  remember(observed);
   if (!exists && on_path_) leave_path(0);
 }
 
@@ -403,51 +393,6 @@ void Execution::fence(const SourceLocation& at) {
   if (order != std::memory_order_seq_cst) return;
   const bool exists = memory_.fence(current_, order);
   finish(exists, {current_, "fence", 0, 0, 0, at.file_name(), at.line()}, kMaxLocations);
-}
-
-void Execution::pause() {
-  if (current_ == 0) return;
-  threads_[current_].status = Status::paused;
-  threads_[current_].paused_at = writes_;
-  before_step();
-}
-
-// True if it slept; then `timed_out` says why it woke.
-bool Execution::futex_wait(std::size_t id, std::uint32_t expected, bool may_time_out,
-                           bool& timed_out, const SourceLocation& at) {
-  before_step();
-  if (memory_.has_ended(id)) fail("sleep on an atomic whose life has ended");
-  const std::size_t newest = memory_.newest(id);
-  const std::uint64_t value = memory_.value_at(id, newest);
-  finish(true, {current_, "futex_wait", id, value, 0, at.file_name(), at.line()}, newest);
-  if (value != expected) return false;
-  Thread& self = threads_[current_];
-  self.status = Status::asleep;
-  self.asleep_on = id;
-  self.may_time_out = may_time_out;
-  self.woken = false;
-  before_step();
-  timed_out = !self.woken;
-  self.history = mixed(self.history, timed_out ? 1 : 2);
-  return true;
-}
-
-// The word's life may have ended: nobody sleeps there then.
-void Execution::futex_wake(std::size_t id, Wake how_many, const SourceLocation& at) {
-  if (current_ == 0) return;
-  before_step();
-  note_site(std::memory_order_relaxed, "wake", at);
-  if (mutated(at) && mutation_.weakening == Weakening::drop_wake) return;
-  std::vector<std::size_t> sleepers;
-  for (std::size_t i = 1; i < threads_.size(); ++i) {
-    const Thread& thread = threads_[i];
-    const bool here = thread.status == Status::asleep && thread.asleep_on == id && !thread.woken;
-    if (here) sleepers.push_back(i);
-  }
-  finish(true, {current_, "futex_wake", id, sleepers.size(), 0, at.file_name(), at.line()}, 0);
-  if (sleepers.empty()) return;
-  if (how_many == Wake::one) sleepers = {sleepers[choose(sleepers.size())]};
-  for (const std::size_t sleeper : sleepers) threads_[sleeper].woken = true;
 }
 
 void Execution::plain_write(const void* address) {

@@ -37,6 +37,7 @@ class Execution {
   std::uint64_t update(std::size_t id, const std::function<std::uint64_t(std::uint64_t)>& change,
                        std::memory_order order, const SourceLocation& at);
   bool compare_exchange(std::size_t id, Exchange& exchange, const SourceLocation& at);
+  void lock(std::size_t id, const SourceLocation& at);
   void fence(const SourceLocation& at);
   void pause();
   bool futex_wait(std::size_t id, std::uint32_t expected, bool may_time_out, bool& timed_out,
@@ -52,7 +53,7 @@ class Execution {
   }
 
  private:
-  enum class Status { ready, paused, asleep, done };
+  enum class Status { ready, paused, asleep, locked_out, done };
 
   struct Thread {
     boost::context::fiber fibre;   // where it goes on
@@ -61,7 +62,7 @@ class Execution {
     bool fresh = false;           // chosen to start, so its first step needs no decision
     std::uint64_t history = 0;    // of everything it has read and done
     std::uint64_t paused_at = 0;  // how much had been written when it paused
-    std::size_t asleep_on = 0;
+    std::size_t waits_for = 0;    // the word that it sleeps on, or a mutex
     bool may_time_out = false;
     bool woken = false;
     std::function<std::uint64_t()> mark;
@@ -95,6 +96,7 @@ class Execution {
   // Decisions.
   bool decide();
   void before_step();
+  void note_deadlock();
   [[nodiscard]] bool runnable(const Thread& thread) const;
   std::size_t choose(std::size_t count, std::uint64_t key = 0);
   std::size_t choose_read(std::size_t readable);
@@ -104,6 +106,7 @@ class Execution {
   // What the steps leave behind.
   Access begin(std::size_t id, std::memory_order order, const char* what, const SourceLocation& at);
   void finish(bool exists, const Step& step, std::uint64_t observed);
+  void remember(std::uint64_t observed);
   std::memory_order weakened(std::memory_order order, const char* what, const SourceLocation& at);
   void note_site(std::memory_order order, const char* what, const SourceLocation& at);
   [[nodiscard]] bool mutated(const SourceLocation& at) const;

@@ -77,6 +77,9 @@ bool on_compare_exchange(std::size_t id, Exchange& exchange, const SourceLocatio
   return execution().compare_exchange(id, exchange, at);
 }
 
+void on_lock(std::size_t id, const SourceLocation& at) {
+  execution().lock(id, at);
+}
 void on_fence(const SourceLocation& at) {
   execution().fence(at);
 }
