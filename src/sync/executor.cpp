@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <muster/error.hpp>
-#include <muster/sync/atomic.hpp>
 #include <muster/sync/executor.hpp>
 #include <muster/sync/mutex.hpp>
 
@@ -17,8 +16,9 @@ struct Registry {
   std::unordered_map<ExecutorId, std::weak_ptr<Executor>> living MUSTER_GUARDED_BY(mutex);
 };
 
-// The last executor of the parent process; 0 in a process that was not forked.
-Atomic<ExecutorId> last_orphaned = 0;
+// The last executor of the parent process; 0 in a process that was not forked. Written while the
+// process has one thread.
+ExecutorId last_orphaned = 0;
 
 // Never destroyed: pools may end after main().
 Registry& registry();
@@ -32,7 +32,7 @@ void after_fork_in_parent() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) 
 }
 void after_fork_in_child() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) {
   Registry& all = registry();
-  last_orphaned.store(all.last, relaxed);  // relaxed: there is one thread
+  last_orphaned = all.last;
   for (const auto& [id, executor] : all.living) {
     if (const std::shared_ptr<Executor> orphaned = executor.lock()) orphaned->orphan();
   }
@@ -79,8 +79,7 @@ void forget_executor(ExecutorId id) noexcept {
 }
 
 bool is_orphaned(ExecutorId id) noexcept {
-  // relaxed: written once, before there is a second thread.
-  return id != 0 && id <= last_orphaned.load(relaxed);
+  return id != 0 && id <= last_orphaned;
 }
 
 void execute_on(ExecutorId id, Closure&& task) noexcept {

@@ -40,7 +40,7 @@ bool Roster::notify() noexcept {
   if (searching_.load(relaxed) != 0) return false;
   if (!lot_.empty_approx()) return lot_.wake_one();
   // relaxed: as in set_absent().
-  if (absent_.load(relaxed) != 0) [[unlikely]]
+  if (recruit_ != nullptr && absent_.load(relaxed) != 0) [[unlikely]]
     recruit_();
   return false;
 }

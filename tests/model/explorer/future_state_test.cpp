@@ -27,6 +27,9 @@ namespace muster {
 void execute_on(ExecutorId /*id*/, Closure&& task) noexcept {
   std::move(task)();
 }
+bool is_orphaned(ExecutorId /*id*/) noexcept {
+  return false;
+}
 
 namespace explore {
 namespace {
