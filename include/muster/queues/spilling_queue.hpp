@@ -26,7 +26,7 @@
 namespace muster {
 
 enum class SpillPop {
-  empty,
+  empty,  // or on its way: whoever pushes or moves it is not done yet, and tells sleepers then
   popped,
   refilled,  // popped, and others have become available that were in nobody's sight: tell sleepers
 };
@@ -117,11 +117,12 @@ class SpillingQueue {
   [[gnu::noinline]] SpillPop refill(T& out) noexcept MUSTER_EXCLUDES(mutex_) {
     Chunks taken;
     lock_briefly();
-    if (!chunks_.empty()) taken.splice(taken.begin(), chunks_, chunks_.begin());
+    // Somebody in the middle of a push may hold up items in the ring that are older than those in
+    // the chunks. All that whoever spilled has pushed before is seen here, because of the lock.
+    const bool ring_is_empty = ring_.size_approx() == 0;
+    if (ring_is_empty && !chunks_.empty()) taken.splice(taken.begin(), chunks_, chunks_.begin());
     mutex_.unlock();
-    if (taken.empty()) {  // the last chunk is on its way to the ring
-      return ring_.try_pop(out) ? SpillPop::popped : SpillPop::empty;
-    }
+    if (taken.empty()) return ring_.try_pop(out) ? SpillPop::popped : SpillPop::empty;
     Chunk& chunk = taken.front();
     out = std::move(chunk.front());
     std::size_t moved = 1;

@@ -1,7 +1,9 @@
 // spilling_queue_test.cpp: order, counts and memory while items move between ring and chunks.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -90,6 +92,41 @@ TEST(SpillingQueue, SaysWhenItHasRefilledTheRing) {
   for (int item = 0; outcomes.size() < 6;) outcomes.push_back(queue.try_pop(item));
   EXPECT_EQ(outcomes, (std::vector<SpillPop>{SpillPop::popped, SpillPop::popped, SpillPop::refilled,
                                              SpillPop::popped, SpillPop::popped, SpillPop::empty}));
+}
+
+// Calls something while it is being moved, once: in the middle of a push or of a pop.
+class Busy {
+ public:
+  Busy() = default;
+  explicit Busy(int number, std::function<void()>* meanwhile = nullptr)
+      : number_(number), meanwhile_(meanwhile) {}
+  Busy(Busy&& other) noexcept { *this = std::move(other); }
+  Busy& operator=(Busy&& other) noexcept {
+    number_ = other.number_;
+    meanwhile_ = other.meanwhile_;
+    if (meanwhile_ != nullptr && *meanwhile_) std::exchange(*meanwhile_, {})();
+    return *this;
+  }
+  ~Busy() = default;
+
+  int number() const { return number_; }
+
+ private:
+  int number_ = 0;
+  std::function<void()>* meanwhile_ = nullptr;
+};
+
+TEST(SpillingQueue, SpilledItemsDoNotOvertakeWhatAPushUnderWayHoldsUp) {
+  SpillingQueue<Busy> queue(2);
+  std::optional<Busy> found;
+  std::function<void()> meanwhile = [&] {
+    queue.push(Busy(1));
+    queue.push(Busy(2));
+    found = pop(queue);
+  };
+  queue.push(Busy(0, &meanwhile));
+  EXPECT_FALSE(found);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(pop(queue)->number(), i);
 }
 
 TEST(SpillingQueue, WhatIsLeftIsDestroyedWithIt) {
