@@ -125,18 +125,19 @@ class SpillingQueue {
     if (taken.empty()) return ring_.try_pop(out) ? SpillPop::popped : SpillPop::empty;
     Chunk& chunk = taken.front();
     out = std::move(chunk.front());
+    const bool others = chunk.size() > 1;
     std::size_t moved = 1;
     while (moved < chunk.size() && ring_.try_push(std::move(chunk[moved]))) ++moved;
     refilled_.fetch_add(moved - 1, release);  // sync(refilled): pairs with pushed_approx()
     chunk.erase(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(moved));
     lock_briefly();
-    // What found no room goes back to the front.
+    // What found no room goes back to the front; there are others in sight again, then as well.
     Chunks& next = chunk.empty() && spare_.empty() ? spare_ : chunks_;
     if (!chunk.empty() || spare_.empty()) next.splice(next.begin(), taken);
     spilled_.fetch_sub(moved,
                        release);  // sync(spill): as in spill(); only now pushers use the ring
     mutex_.unlock();
-    return moved > 1 ? SpillPop::refilled : SpillPop::popped;
+    return others ? SpillPop::refilled : SpillPop::popped;
   }
 
   // Any thread.

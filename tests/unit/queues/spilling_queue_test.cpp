@@ -129,6 +129,25 @@ TEST(SpillingQueue, SpilledItemsDoNotOvertakeWhatAPushUnderWayHoldsUp) {
   for (int i = 0; i < 3; ++i) ASSERT_EQ(pop(queue)->number(), i);
 }
 
+TEST(SpillingQueue, SaysSoTooIfWhatItTookFromAChunkFoundNoRoom) {
+  SpillingQueue<Busy> queue(2);
+  std::function<void()> meanwhile;
+  queue.push(Busy(0, &meanwhile));
+  for (int i = 1; i < 4; ++i) queue.push(Busy(i));
+  std::vector<SpillPop> outcomes;
+  Busy second;
+  meanwhile = [&] {
+    for (int i = 0; i < 2; ++i) outcomes.push_back(queue.try_pop(second));
+  };
+  Busy first;
+  outcomes.push_back(queue.try_pop(first));
+  EXPECT_EQ(first.number(), 0);
+  EXPECT_EQ(second.number(), 2);
+  EXPECT_EQ(outcomes,
+            (std::vector<SpillPop>{SpillPop::popped, SpillPop::refilled, SpillPop::popped}));
+  EXPECT_EQ(pop(queue)->number(), 3);
+}
+
 TEST(SpillingQueue, WhatIsLeftIsDestroyedWithIt) {
   const auto item = std::make_shared<int>(1);
   {
