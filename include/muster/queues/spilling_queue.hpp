@@ -108,8 +108,9 @@ class SpillingQueue {
 
   void add_chunk() MUSTER_REQUIRES(mutex_) {
     if (spare_.empty()) {
-      spare_.emplace_back();
-      spare_.back().reserve(kChunk);
+      Chunks fresh(1);
+      fresh.front().reserve(kChunk);
+      spare_.splice(spare_.end(), fresh);
     }
     chunks_.splice(chunks_.end(), spare_, spare_.begin());
   }
