@@ -45,15 +45,14 @@ class SpillingQueue {
 
   // False, and the item is the caller's, if it would have to be spilled.
   [[nodiscard]] bool try_push(T&& item) noexcept {
-    // relaxed: a producer sees its own spill; others' order does not matter.
-    return spilled_.load(relaxed) == 0 && ring_.try_push(std::move(item));
+    // sync(spill): what this producer has spilled is in the ring already, hence before this item.
+    return spilled_.load(acquire) == 0 && ring_.try_push(std::move(item));
   }
 
   [[nodiscard]] SpillPop try_pop(T& out) noexcept {
-    // sync(spill): first, so that what has left the chunks by then is found in the ring.
-    const bool spilled = spilled_.load(acquire) != 0;
     if (ring_.try_pop(out)) return SpillPop::popped;
-    return spilled ? refill(out) : SpillPop::empty;
+    // relaxed: what was spilled is read under the lock.
+    return spilled_.load(relaxed) != 0 ? refill(out) : SpillPop::empty;
   }
 
   // Racy: whether try_pop would find something. Stays away from the pushers' line.
@@ -102,7 +101,7 @@ class SpillingQueue {
     chunks_.back().push_back(std::move(item));  // within its reserve
     // relaxed: a count, before anybody can pop the item.
     spilled_ever_.store(spilled_ever_.load(relaxed) + 1, relaxed);
-    spilled_.fetch_add(1, release);  // sync(spill): pairs with the load in try_pop()
+    spilled_.fetch_add(1, relaxed);  // relaxed: a count; the lock publishes the item
     mutex_.unlock();
   }
 
@@ -135,8 +134,7 @@ class SpillingQueue {
     // What found no room goes back to the front; there are others in sight again, then as well.
     Chunks& next = chunk.empty() && spare_.empty() ? spare_ : chunks_;
     if (!chunk.empty() || spare_.empty()) next.splice(next.begin(), taken);
-    spilled_.fetch_sub(moved,
-                       release);  // sync(spill): as in spill(); only now pushers use the ring
+    spilled_.fetch_sub(moved, release);  // sync(spill): pairs with try_push(), who use the ring now
     mutex_.unlock();
     return others ? SpillPop::refilled : SpillPop::popped;
   }
