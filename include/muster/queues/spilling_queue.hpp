@@ -10,6 +10,7 @@
 // Thread safety: any member from any thread. Construction and destruction by one thread, alone.
 // Ordering: whatever the pusher did before push is visible to whoever pops the item.
 // Bound: none of its own; whoever pushes must see to it.
+// Design note: docs/design/spilling_queue.md
 #pragma once
 
 #include <cstddef>
@@ -75,15 +76,22 @@ class SpillingQueue {
   }
 
  private:
+#ifdef MUSTER_ATOMICS
+  static constexpr std::size_t kChunk = 4;  // explored: a little more than the ring takes
+  static constexpr int kTries = 1;
+#else
   // Enough to make a lock per chunk cheap, few enough that others find chunks too.
   static constexpr std::size_t kChunk = 64;
+  // To lock, before sleeping for it.
+  static constexpr int kTries = 50;
+#endif
 
   using Chunk = std::vector<T>;
   using Chunks = std::list<Chunk>;
 
   // Sections under the lock are short, and to sleep for one is dear.
   void lock_briefly() MUSTER_THREAD_ANNOTATION(acquire_capability(mutex_)) {
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < kTries; ++i) {
       if (mutex_.try_lock()) return;
       spin_pause();
     }
