@@ -3,7 +3,7 @@
 // An ordinary outcome (full, empty, timed out) is a return value, never an exception, and a broken
 // invariant aborts (MUSTER_ASSERT). What is left: the caller asked for something impossible
 // (InvalidArgument, WouldDeadlock), the world failed (SystemFailure), or a task was accepted and
-// will give no result (Stopped, Cancelled, Expired); those reach whoever waits for it.
+// will give no result (Stopped, Cancelled, Expired, TimedOut); those reach whoever waits for it.
 //
 //     try {
 //       ThreadPool pool(options);
@@ -32,6 +32,7 @@ enum class ErrorCode {
   stopped,
   cancelled,
   expired,
+  timed_out,
   would_deadlock,
 };
 
@@ -121,6 +122,15 @@ class MUSTER_API Expired : public Error {
   Expired(const Expired&) = default;
   Expired& operator=(const Expired&) = default;
   ~Expired() override;
+};
+
+// The task had begun, but had not ended when its timeout passed.
+class MUSTER_API TimedOut : public Error {
+ public:
+  explicit TimedOut(const std::string& message) : Error(ErrorCode::timed_out, message) {}
+  TimedOut(const TimedOut&) = default;
+  TimedOut& operator=(const TimedOut&) = default;
+  ~TimedOut() override;
 };
 
 // A worker was about to wait for something that cannot happen before it goes on.

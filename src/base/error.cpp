@@ -41,6 +41,8 @@ std::string_view to_string(ErrorCode code) {
       return "cancelled";
     case ErrorCode::expired:
       return "expired";
+    case ErrorCode::timed_out:
+      return "timed_out";
     case ErrorCode::would_deadlock:
       return "would_deadlock";
   }
@@ -67,6 +69,7 @@ SystemFailure::~SystemFailure() = default;
 Stopped::~Stopped() = default;
 Cancelled::~Cancelled() = default;
 Expired::~Expired() = default;
+TimedOut::~TimedOut() = default;
 WouldDeadlock::~WouldDeadlock() = default;
 
 }  // namespace muster

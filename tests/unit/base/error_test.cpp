@@ -49,6 +49,7 @@ TEST(Error, EveryErrorIsCaughtAsErrorAndAsStandardException) {
   EXPECT_THROW(throw InvalidArgument({"a", "b", "c"}), Error);
   EXPECT_THROW(throw SystemFailure("fork", EAGAIN, ""), Error);
   EXPECT_THROW(throw SystemFailure("fork", EAGAIN, ""), std::exception);
+  EXPECT_THROW(throw TimedOut("late"), Error);
 }
 
 TEST(Error, CopyingNeverThrowsAndKeepsTheContents) {
@@ -63,6 +64,7 @@ TEST(Error, CopyingNeverThrowsAndKeepsTheContents) {
 TEST(Error, EveryCodeHasAName) {
   EXPECT_EQ(to_string(ErrorCode::invalid_argument), "invalid_argument");
   EXPECT_EQ(to_string(ErrorCode::system_failure), "system_failure");
+  EXPECT_EQ(to_string(TimedOut("late").code()), "timed_out");
 }
 
 }  // namespace
