@@ -10,6 +10,8 @@
 // when_all waits for all, whether they fail or not; then get() throws the exception of the first of
 // them, in the order they were passed, that has one.
 //
+// What follows one of these futures, by then(), runs on the pool of the first that was passed.
+//
 // Thread safety: as Future.
 #pragma once
 
@@ -56,7 +58,7 @@ template <class Result>
 class Gathering : public FutureState<Result> {
  public:
   Gathering(std::vector<FutureStateBase*> inputs, std::size_t enough)
-      : FutureState<Result>(0, static_cast<std::uint32_t>(inputs.size()) + 1),
+      : FutureState<Result>(inputs.front()->home(), static_cast<std::uint32_t>(inputs.size()) + 1),
         inputs_(std::move(inputs)),
         callbacks_(inputs_.size()),
         missing_(enough) {}

@@ -58,6 +58,16 @@ TEST(Then, AnExceptionPassesItBy) {
   EXPECT_THROW(own.get(), std::invalid_argument);
 }
 
+TEST(Then, WhatFollowsSeveralFuturesRunsOnThePoolOfTheFirst) {
+  ThreadPool first({.workers = 1});
+  ThreadPool second({.workers = 1});
+  Future<int> one = first.submit([] { return 1; });
+  Future<int> other = second.submit([] { return 2; });
+  one.wait();
+  other.wait();
+  EXPECT_TRUE(when_all(one, other).then([&](const auto&) { return first.is_inside(); }).get());
+}
+
 TEST(Then, RunsRightHereIfThePoolHasEnded) {
   Future<int> before;
   {
