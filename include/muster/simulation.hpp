@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <muster/base/api.hpp>
@@ -41,7 +42,7 @@ class MUSTER_API Simulation final : public Player {
   ~Simulation() override;
 
   // Begins at Time{}.
-  [[nodiscard]] Time now() const override { return now_; }
+  [[nodiscard]] Time now() const override { return clock_.now(); }
 
   // Plays all that is due until then. Throws InvalidArgument if `duration` is negative.
   void run_for(Duration duration);
@@ -53,13 +54,17 @@ class MUSTER_API Simulation final : public Player {
 
   Played play(Time until) override;
   [[nodiscard]] bool flip() noexcept override { return random_.below(2) != 0; }
+  [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] Random& random() noexcept { return random_; }
   void enter(Crew& crew) { crews_.push_back(&crew); }
   void leave(const Crew& crew) noexcept;
 
  private:
+  // When something is due, in any of the pools.
+  [[nodiscard]] std::optional<Time> next_due() const;
+
   Random random_;
-  Time now_{};
+  FakeClock clock_;
   std::vector<Crew*> crews_;
 };
 

@@ -1,12 +1,13 @@
 // task_options.hpp: what a single task may ask for.
 //
-//     pool.submit({.priority = 10, .deadline = in_a_second, .stop = token}, resize);
+//     pool.submit({.priority = 10, .timeout = 5s, .stop = token, .name = "resize"}, resize);
 //
 // Thread safety: a value.
 #pragma once
 
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <muster/base/api.hpp>
@@ -25,19 +26,22 @@ struct TaskOptions {
   // worker comes to it.
   std::optional<Time> deadline = {};
 
+  // How long the task may run, from its beginning on; more than 0. When that has passed, its
+  // future, or on_error, gets TimedOut at once, and a stop is requested of a callable that takes a
+  // std::stop_token. The task itself goes on until it ends; what it gives or throws then is
+  // dropped. What the stop calls, and on_error, run on the one thread that serves all timers and
+  // timeouts of the pool, so they should be quick and wait for nobody.
+  std::optional<Duration> timeout = {};
+
   // If a stop was requested before the task begins, it never runs: Cancelled. A callable that takes
-  // a std::stop_token is given this one.
+  // a std::stop_token is given this one; or, if there is a timeout, one that stops with both.
   std::stop_token stop = {};
+
+  // What messages call the task by.
+  std::string name = {};
 };
 
 // Every problem with the options; empty: none.
 MUSTER_API std::vector<BadField> validate(const TaskOptions& options);
-
-namespace detail {
-
-// Throws Expired or Cancelled if the task must not begin now.
-MUSTER_API void check_may_begin(const TaskOptions& options);
-
-}  // namespace detail
 
 }  // namespace muster

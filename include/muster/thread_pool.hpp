@@ -5,6 +5,7 @@
 //     muster::Future<int> answer = pool.submit([] { return 42; });
 //     long sum = pool.run([&] { return fork_join_sum(data); });    // see join.hpp
 //     pool.parallel_for(0, n, [&](std::size_t i) { out[i] = f(in[i]); });
+//     pool.every(1s, [&] { sample(); });                           // see timer.hpp
 //
 // Each worker has an inbox; who has nothing to do takes from the others, so no worker sleeps while
 // a task waits. Tasks have no order among each other, except that none is overtaken for ever. What
@@ -22,7 +23,6 @@
 #include <functional>
 #include <memory>
 #include <ranges>
-#include <stop_token>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,18 +34,16 @@
 #include <muster/sync/closure.hpp>
 #include <muster/task_options.hpp>
 #include <muster/thread_pool_options.hpp>
+#include <muster/threads/guarded_task.hpp>
 #include <muster/threads/splitting.hpp>
+#include <muster/threads/timer_call.hpp>
+#include <muster/timer.hpp>
 
 namespace muster {
 
 class Crew;
 
 class MUSTER_API ThreadPool {
-  // Callable without arguments, or with a stop token.
-  template <class F>
-  static constexpr bool kIsTask = std::is_invocable_v<std::decay_t<F>&> ||
-                                  std::is_invocable_v<std::decay_t<F>&, std::stop_token>;
-
  public:
   // Throws InvalidArgument naming every bad field, or SystemFailure if a thread cannot be started.
   explicit ThreadPool(const ThreadPoolOptions& options = {});
@@ -63,12 +61,11 @@ class MUSTER_API ThreadPool {
   }
 
   // The same with options. Throws InvalidArgument naming a bad one.
-  template <class F>
-    requires kIsTask<F>
+  template <detail::TaskWithOptions F>
   void post(const TaskOptions& options, F&& task) {
     check_callable(task);
     check(options);
-    post_ranked(options.priority, Closure(guarded(options, std::forward<F>(task))));
+    post_ranked(options.priority, detail::posted_task(*crew_, options, std::forward<F>(task)));
   }
 
   // The same with a result. After stop() the future holds Stopped.
@@ -85,16 +82,12 @@ class MUSTER_API ThreadPool {
   }
 
   // The same with options. Throws InvalidArgument naming a bad one.
-  template <class F>
-    requires kIsTask<F>
+  template <detail::TaskWithOptions F>
   [[nodiscard]] auto submit(const TaskOptions& options, F&& task) {
     check_callable(task);
     check(options);
-    auto guarded_task = guarded(options, std::forward<F>(task));
-    using Guarded = decltype(guarded_task);
-    using Result = std::invoke_result_t<Guarded&>;
-    auto* const state = new SubmittedTask<Result, Guarded>(id_, std::move(guarded_task));
-    Future<Result> future{FutureRef<FutureState<Result>>(state)};
+    auto* const state = detail::submitted_task(*crew_, id_, options, std::forward<F>(task));
+    Future<detail::TaskResult<F>> future{FutureRef(state)};
     submit_state(options.priority, state);
     return future;
   }
@@ -109,6 +102,21 @@ class MUSTER_API ThreadPool {
   [[nodiscard]] auto submit_bulk(const TaskOptions& options, Range&& tasks) {
     return submit_each(std::forward<Range>(tasks),
                        [&]<class F>(F&& task) { return submit(options, std::forward<F>(task)); });
+  }
+
+  // Runs `task` after `delay`, or every `period`; timer.hpp says how. Throws InvalidArgument if the
+  // delay is negative or the period not positive, Stopped after stop(). A very long one is never.
+  template <class F>
+    requires std::is_invocable_v<std::decay_t<F>&>
+  Timer after(Duration delay, F&& task) {
+    check_callable(task);
+    return start_after(delay, detail::timer_call(std::forward<F>(task)));
+  }
+  template <class F>
+    requires std::is_invocable_v<std::decay_t<F>&>
+  Timer every(Duration period, F&& task) {
+    check_callable(task);
+    return start_every(period, detail::timer_call(std::forward<F>(task)));
   }
 
   // Runs `f` on a worker and waits for what it gives: the way into join() from outside. On a worker
@@ -140,13 +148,13 @@ class MUSTER_API ThreadPool {
     });
   }
 
-  // Until every task that was accepted before or meanwhile is done. Throws WouldDeadlock on a
-  // worker of this pool.
+  // Until every task that was accepted before or meanwhile is done; timers that are not due are not
+  // waited for. Throws WouldDeadlock on a thread of this pool.
   void wait_idle();
 
-  // Takes no more tasks, runs all that were accepted, also those that they post, and ends the
-  // threads. Harmless when called again, also with another mode. Throws WouldDeadlock on a worker
-  // of this pool, InvalidArgument if the timeout is negative.
+  // Takes no more tasks, drops the timers that are not due, runs all tasks that were accepted, also
+  // those that they post, and ends the threads. Harmless when called again, also with another mode.
+  // Throws WouldDeadlock on a thread of this pool, InvalidArgument if the timeout is negative.
   StopResult stop(const StopOptions& options = {});
 
   [[nodiscard]] unsigned worker_count() const noexcept;
@@ -186,23 +194,12 @@ class MUSTER_API ThreadPool {
     return futures;
   }
 
-  // Looks at the options once more when it begins.
-  template <class F>
-  static auto guarded(const TaskOptions& options, F&& task) {
-    return [options, task = std::decay_t<F>(std::forward<F>(task))]() mutable {
-      detail::check_may_begin(options);
-      if constexpr (std::is_invocable_v<std::decay_t<F>&, std::stop_token>) {
-        return std::invoke(task, options.stop);
-      } else {
-        return std::invoke(task);
-      }
-    };
-  }
-
   [[noreturn]] static void refuse_empty_callable();
   void post_closure(Closure&& task);
   void post_ranked(int priority, Closure&& task);
   void submit_state(int priority, FutureStateBase* state);
+  Timer start_after(Duration delay, std::unique_ptr<detail::TimerCall> call);
+  Timer start_every(Duration period, std::unique_ptr<detail::TimerCall> call);
 
   const std::shared_ptr<Crew> crew_;
   const ExecutorId id_;

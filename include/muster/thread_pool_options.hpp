@@ -60,7 +60,8 @@ struct ThreadPoolOptions {
   // a future. They are started when they are needed, and kept.
   unsigned max_spare_workers = 64;
 
-  // Called with what a posted task has thrown, on the worker. Unset: it is logged. Must not throw.
+  // Called with what a posted task has thrown, on the worker, or with TimedOut, on the thread that
+  // serves the pool's timeouts. Unset: it is logged. Must not throw.
   std::function<void(std::exception_ptr)> on_error = {};
 
   // Called on each worker's thread, first and last thing; spares have the numbers from `workers`

@@ -117,7 +117,7 @@ void FutureStateBase::add_callback(FutureCallback& callback) noexcept {
 bool FutureStateBase::cancel() {
   if (!claim()) return false;
   drop_task();
-  settle_with(std::make_exception_ptr(Cancelled("the task was cancelled before it began")));
+  settle_with(std::make_exception_ptr(Cancelled(describe() + " was cancelled before it began")));
   return true;
 }
 
@@ -136,8 +136,8 @@ void FutureStateBase::drop_reference() noexcept {
 
 QueuedTask::~QueuedTask() {
   if (!state_ || state_->is_settled()) return;
-  state_->abandon(
-      std::make_exception_ptr(Stopped("the task was dropped before it began: its pool stopped")));
+  state_->abandon(std::make_exception_ptr(
+      Stopped(state_->describe() + " was dropped before it began: its pool stopped")));
 }
 
 }  // namespace muster

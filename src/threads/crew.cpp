@@ -11,6 +11,8 @@
 #include <muster/sync/fence.hpp>
 #include <muster/sync/future_state.hpp>
 
+#include "threads/timers.hpp"
+
 namespace muster {
 namespace {
 
@@ -25,6 +27,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       cpus_(place_workers(topology_, options)),
       roster_(options.workers + options.max_spare_workers, [this] { recruit(); }),
       slots_(options.workers + options.max_spare_workers),
+      timers_(make_timers()),
       spares_(options.max_spare_workers) {
   if (options_.simulation != nullptr) {
     make_all();
@@ -33,6 +36,13 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
   } else {
     roster_.set_absent(options_.workers);
   }
+}
+
+std::shared_ptr<Timers> Crew::make_timers() {
+  if (Simulation* const world = options_.simulation; world != nullptr) {
+    return std::make_shared<Timers>(*this, this, world->clock(), std::nullopt);
+  }
+  return std::make_shared<Timers>(*this, this, real_clock(), options_.thread_name);
 }
 
 Crew::~Crew() {
@@ -54,7 +64,16 @@ void Crew::post(Closure&& task) {
   roster_.notify();
   // sync(closed): the fence in notify() stands between the push and this look. relaxed: so it sees
   // the closing, or the workers see the push before they end.
-  if (closed_.load(relaxed)) run_leftovers();
+  if (closed_.load(relaxed)) stop_and_run_leftovers();
+}
+
+// After the closing the timer thread posts nothing for timers, but is let in with what follows a
+// task that has timed out: that must not run on this thread.
+void Crew::execute(Closure&& task) {
+  if (!timers_->is_own_thread()) return post(std::move(task));
+  if (options_.queueing == Queueing::global) return post_shared(std::move(task), From::inside);
+  place(std::move(task));
+  roster_.notify();
 }
 
 void Crew::post_ranked(Priority priority, Closure&& task) {
@@ -72,7 +91,7 @@ void Crew::post_ranked(Priority priority, Closure&& task) {
   }
   roster_.notify();
   // sync(closed): as in post(). relaxed: as there.
-  if (from == From::outside && closed_.load(relaxed)) run_leftovers();
+  if (from == From::outside && closed_.load(relaxed)) stop_and_run_leftovers();
 }
 
 void Crew::refuse() const {
@@ -168,6 +187,7 @@ StopResult Crew::stop(const StopOptions& options) {
   if (is_orphaned(id())) return {};  // its threads are in another process
   // relaxed: workers see it a little later.
   if (options.mode == Stop::discard) discarding_.store(true, relaxed);
+  timers_->close();
   // sync(closed): seq_cst, with the fence of wake_all() behind it: whoever posts sees it, or its
   // task is seen by the workers before they end.
   closed_.store(true, seq_cst);
@@ -185,12 +205,16 @@ StopResult Crew::stop(const StopOptions& options) {
     const Counts now = counts();
     return {.unfinished = now.entered - now.done};
   }
-  const MutexLock lock(stop_mutex_);
-  if (joined_) return {};
-  for (Slot& slot : slots_) {
-    if (slot.thread.joinable()) slot.thread.join();
+  {
+    const MutexLock lock(stop_mutex_);
+    if (joined_) return {};
+    for (Slot& slot : slots_) {
+      if (slot.thread.joinable()) slot.thread.join();
+    }
+    timers_->finish();  // only now: tasks that run until their timeout have ended
+    joined_ = true;
   }
-  joined_ = true;
+  run_leftovers();
   return {};
 }
 
@@ -212,9 +236,16 @@ bool Crew::wait_for_ends(std::optional<Duration> timeout) {
   return true;
 }
 
+// The timer thread, or what a timeout calls there, cannot wait for its own end: whoever stops runs
+// what it leaves.
+void Crew::stop_and_run_leftovers() {
+  if (timers_->is_own_thread()) return;
+  stop({});
+  run_leftovers();
+}
+
 // Tasks that were pushed while the workers ended. They were accepted, so they are run.
 void Crew::run_leftovers() {
-  stop({});
   const auto run = [this](Closure& task) {
     try {
       if (!is_discarding()) std::move(task)();
@@ -230,18 +261,29 @@ void Crew::run_leftovers() {
     Worker* const each = worker(i);
     while (each != nullptr && each->inbox().try_pop(task) != SpillPop::empty) run(task);
   }
-  while (ranked_.try_pop_idle(task)) run(task);
+  const auto take_other = [&] {
+    const MutexLock lock(shared_mutex_);
+    return take_shared(task);
+  };
+  while (take_other()) run(task);
 }
 
-void Crew::report(std::exception_ptr error) noexcept {
+void Crew::report(std::exception_ptr error, std::string_view task_name) noexcept {
   if (options_.on_error) return options_.on_error(std::move(error));
+  const auto task = [&] {
+    return task_name.empty() ? "a posted task" : "posted task \"" + std::string(task_name) + '"';
+  };
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& exception) {
-    MUSTER_LOG(LogLevel::error, "a posted task threw: " << exception.what());
+    MUSTER_LOG(LogLevel::error, task() << " failed: " << exception.what());
   } catch (...) {
-    MUSTER_LOG(LogLevel::error, "a posted task threw something that is no std::exception");
+    MUSTER_LOG(LogLevel::error, task() << " threw something that is no std::exception");
   }
+}
+
+void Crew::note_failure() noexcept {
+  if (from_where() == From::inside) Worker::current()->note_failure();
 }
 
 void Crew::post_shared(Closure&& task, From from) {

@@ -17,6 +17,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,8 @@
 
 namespace muster {
 
+class Timers;
+
 class Crew final : public Executor, public Employer {
  public:
   // `options` are valid, name a number of workers and no CPU that `topology` does not have.
@@ -46,8 +49,10 @@ class Crew final : public Executor, public Employer {
   // Throws Stopped.
   void post(Closure&& task);
   void post_ranked(Priority priority, Closure&& task);
-  void execute(Closure&& task) override { post(std::move(task)); }
+  void execute(Closure&& task) override;
   void orphan() noexcept override;
+
+  [[nodiscard]] const std::shared_ptr<Timers>& timers() const noexcept { return timers_; }
 
   void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
   StopResult stop(const StopOptions& options) MUSTER_EXCLUDES(stop_mutex_, idle_mutex_);
@@ -102,7 +107,10 @@ class Crew final : public Executor, public Employer {
   void note_idle() MUSTER_EXCLUDES(idle_mutex_);
 
   // What a posted task has thrown.
-  void report(std::exception_ptr error) noexcept;
+  void report(std::exception_ptr error, std::string_view task_name = {}) noexcept;
+
+  // The posted task that this worker runs has failed, and was or will be reported.
+  void note_failure() noexcept;
 
   // `global` queueing: blocks until there is a task, or the crew has finished (false).
   bool pop_shared(Closure& out) MUSTER_EXCLUDES(shared_mutex_);
@@ -117,6 +125,7 @@ class Crew final : public Executor, public Employer {
   bool is_quiescent() const noexcept;
   bool wait_for_ends(std::optional<Duration> timeout) MUSTER_EXCLUDES(idle_mutex_);
   ThreadPoolStats lifetime_stats() const;
+  std::shared_ptr<Timers> make_timers();
   void place(Closure&& task);
 
   // Those that were started.
@@ -151,6 +160,7 @@ class Crew final : public Executor, public Employer {
   bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
   [[noreturn]] void refuse() const;
   [[nodiscard]] From from_where() const noexcept;
+  void stop_and_run_leftovers();
   void run_leftovers();
 
   struct Slot {
@@ -165,6 +175,7 @@ class Crew final : public Executor, public Employer {
   const std::vector<unsigned> cpus_;  // of the regular workers; empty: not pinned
   Roster roster_;
   std::vector<Slot> slots_;
+  const std::shared_ptr<Timers> timers_;
 
   // Any thread.
   alignas(kCacheLine) Atomic<bool> closed_ = false;

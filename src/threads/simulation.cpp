@@ -7,6 +7,7 @@
 #include <muster/sync/future_state.hpp>
 
 #include "threads/crew.hpp"
+#include "threads/timers.hpp"
 
 namespace muster {
 
@@ -42,11 +43,24 @@ bool Simulation::step() {
   return false;
 }
 
+std::optional<Time> Simulation::next_due() const {
+  std::optional<Time> first;
+  for (const Crew* const crew : crews_) {
+    const std::optional<Time> due = crew->timers()->next_due();
+    if (due && (!first || *due < *first)) first = due;
+  }
+  return first;
+}
+
 Player::Played Simulation::play(Time until) {
   if (step()) return Played::something;
-  if (until == Time::max()) return Played::nothing;
-  now_ = std::max(now_, until);
-  return Played::too_late;
+  const std::optional<Time> due = next_due();
+  const Time next = std::min(due.value_or(Time::max()), until);
+  if (next == Time::max()) return Played::nothing;
+  if (next > now()) clock_.advance(next - now());
+  if (!due || *due > until) return Played::too_late;
+  for (const Crew* const crew : crews_) crew->timers()->act_on_due();
+  return Played::something;
 }
 
 }  // namespace muster

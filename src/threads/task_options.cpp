@@ -1,9 +1,8 @@
-// task_options.cpp: what a task may ask for, and whether it may begin.
+// task_options.cpp: what a task may ask for.
 #include <limits>
 #include <string>
 
 #include <muster/queues/stable_heap.hpp>
-#include <muster/sync/player.hpp>
 #include <muster/task_options.hpp>
 
 namespace muster {
@@ -17,16 +16,12 @@ std::vector<BadField> validate(const TaskOptions& options) {
                    .rule = "must be from " + std::to_string(Limits::min()) + " to " +
                            std::to_string(Limits::max())});
   }
+  if (options.timeout && *options.timeout <= Duration::zero()) {
+    bad.push_back({.field = "timeout",
+                   .value = std::to_string(options.timeout->count()) + " ns",
+                   .rule = "must be more than 0"});
+  }
   return bad;
-}
-
-void detail::check_may_begin(const TaskOptions& options) {
-  if (options.stop.stop_requested()) {
-    throw Cancelled("the task was cancelled before it began: a stop was requested");
-  }
-  if (options.deadline && current_time() >= *options.deadline) {
-    throw Expired("the task had not begun by its deadline");
-  }
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 #include <muster/thread_pool.hpp>
 
 #include "threads/crew.hpp"
+#include "threads/timers.hpp"
 
 namespace muster {
 namespace {
@@ -34,6 +35,10 @@ std::shared_ptr<Crew> make_crew(ThreadPoolOptions options) {
   }
   if (options.workers == 0) options.workers = std::min(topology.worker_count(), kMaxWorkers);
   return std::make_shared<Crew>(options, std::move(topology));
+}
+
+[[noreturn]] void refuse(const char* field, Duration value, const char* rule) {
+  throw InvalidArgument({field, std::to_string(value.count()) + " ns", rule});
 }
 
 }  // namespace
@@ -100,8 +105,9 @@ void ThreadPool::submit_state(int priority, FutureStateBase* state) {
   Closure task{QueuedTask(state)};
   try {
     crew_->post_ranked(static_cast<Priority>(priority), std::move(task));
-  } catch (const Stopped&) {
-    state->abandon(std::current_exception());  // alive: the caller holds its future
+  } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): see below
+    if (is_orphaned(id_)) state->abandon(std::current_exception());
+    // Otherwise the closure is destroyed unrun, which settles the future with Stopped.
   }
 }
 
@@ -111,21 +117,29 @@ void ThreadPool::check(const TaskOptions& options) {
   }
 }
 
+Timer ThreadPool::start_after(Duration delay, std::unique_ptr<detail::TimerCall> call) {
+  if (delay < Duration::zero()) refuse("delay", delay, "must not be negative");
+  return Timer(crew_->timers()->start(TimerRepeat::never, delay, std::move(call)));
+}
+
+Timer ThreadPool::start_every(Duration period, std::unique_ptr<detail::TimerCall> call) {
+  if (period <= Duration::zero()) refuse("period", period, "must be more than 0");
+  return Timer(crew_->timers()->start(TimerRepeat::always, period, std::move(call)));
+}
+
 void ThreadPool::wait_idle() {
-  if (is_inside()) {
-    throw WouldDeadlock("wait_idle() on a worker of the same pool: its own task never ends");
+  if (is_inside() || crew_->timers()->is_own_thread()) {
+    throw WouldDeadlock("wait_idle() on a thread of the same pool: its own task never ends");
   }
   crew_->wait_idle();
 }
 
 StopResult ThreadPool::stop(const StopOptions& options) {
-  if (is_inside()) {
-    throw WouldDeadlock("stop() on a worker of the same pool: it would wait for its own task");
+  if (is_inside() || crew_->timers()->is_own_thread()) {
+    throw WouldDeadlock("stop() on a thread of the same pool: it would wait for its own task");
   }
   if (options.timeout && *options.timeout < Duration::zero()) {
-    throw InvalidArgument({.field = "timeout",
-                           .value = std::to_string(options.timeout->count()) + " ns",
-                           .rule = "must not be negative"});
+    refuse("timeout", *options.timeout, "must not be negative");
   }
   return crew_->stop(options);
 }

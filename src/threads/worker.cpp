@@ -345,6 +345,10 @@ void Worker::run_task(Closure& task) {
   }
 }
 
+void Worker::note_failure() noexcept {
+  count(counters_.failed);
+}
+
 void Worker::post_from_inside(Closure&& task) {
   Posted* const posted = spare_posted();
   posted->task = std::move(task);

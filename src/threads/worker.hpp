@@ -57,6 +57,9 @@ class Worker {
   // From a task that this worker is running.
   void post_from_inside(Closure&& task);
 
+  // A task that this worker runs has failed and does not throw.
+  void note_failure() noexcept;
+
   // Racy: whether others would find something here.
   [[nodiscard]] bool has_work_approx() noexcept;
 

@@ -27,6 +27,7 @@ PUBLIC_HEADERS = {
     "task_options.hpp": "threads",
     "thread_pool.hpp": "threads",
     "thread_pool_options.hpp": "threads",
+    "timer.hpp": "threads",
     "process_pool.hpp": "processes",
     "job_pool.hpp": "jobs",
 }

@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -88,6 +89,9 @@ class MUSTER_API FutureStateBase {
   // relaxed: whoever adds one has one.
   void add_reference() noexcept { references_.fetch_add(1, relaxed); }
   void drop_reference() noexcept;
+
+  // What messages call the task.
+  [[nodiscard]] virtual std::string describe() const { return "the task"; }
 
  protected:
   virtual ~FutureStateBase();

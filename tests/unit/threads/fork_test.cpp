@@ -1,5 +1,6 @@
 // fork_test.cpp: after fork() the child is told so by the old pool, and can make a new one.
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -79,6 +80,16 @@ TEST(AfterFork, AGroupThatCannotEndSaysSo) {
   EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { group.wait(); }); }));
   done.count_down();
   group.wait();
+}
+
+TEST(AfterFork, TimersSaySoToo) {
+  ThreadPool pool({.workers = 1});
+  Timer timer = pool.every(std::chrono::hours(1), [] {});
+  EXPECT_TRUE(holds_in_child([&] {
+    return !timer.is_active() && !timer.cancel() &&
+           throws_stopped([&] { (void)pool.after(std::chrono::hours(1), [] {}); });
+  }));
+  EXPECT_TRUE(timer.is_active());
 }
 
 TEST(AfterFork, TheChildCanMakeANewPool) {

@@ -1,8 +1,10 @@
 // simulation_test.cpp: one thread plays all workers; the seed decides, and decides the same again.
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -143,6 +145,39 @@ TEST(Simulation, TimePassesOnlyWhenNothingIsLeftToDo) {
   world.run_for(1h);
   EXPECT_EQ(ran, 1);
   EXPECT_EQ(world.now(), Time{} + 1h);
+}
+
+TEST(Simulation, TimersFireInTheirOrder) {
+  Simulation world(1);
+  ThreadPool pool({.workers = 2, .simulation = &world});
+  ThreadPool other({.workers = 2, .simulation = &world});
+  std::vector<Duration> fired;
+  const auto note = [&] { fired.push_back(world.now() - Time{}); };
+  pool.after(30min, note);
+  other.after(10min, note);
+  Timer tick = pool.every(20min, note);
+  world.run_for(50min);
+  EXPECT_EQ(fired, (std::vector<Duration>{10min, 20min, 30min, 40min}));
+  tick.cancel();
+  world.run_for(24h);
+  EXPECT_EQ(fired.size(), 4U);
+}
+
+TEST(Simulation, AWaitJumpsToTheTimerThatEndsIt) {
+  Simulation world(1);
+  ThreadPool pool({.workers = 1, .simulation = &world});
+  std::optional<Future<int>> answer;
+  pool.after(1h, [&] { answer = pool.submit([] { return 42; }); });
+  world.run_for(2h);
+  EXPECT_EQ(answer->get(), 42);
+  const Time before = world.now();
+  Future<void> too_long = pool.submit({.timeout = 5s}, [&](const std::stop_token& stop) {
+    Future<void> never = pool.submit({.priority = -1}, [] {});
+    while (!stop.stop_requested()) world.run_for(1s);
+    never.get();
+  });
+  EXPECT_THROW(too_long.get(), TimedOut);
+  EXPECT_EQ(world.now(), before + 5s);
 }
 
 TEST(Simulation, AWaitWithATimeoutTakesItsTime) {

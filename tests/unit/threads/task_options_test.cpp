@@ -12,10 +12,13 @@
 
 #include <muster/thread_pool.hpp>
 
+#include "support/hold.hpp"
+
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Hold;
 
 class TaskOptionsIn : public ::testing::TestWithParam<Queueing> {};
 
@@ -24,28 +27,6 @@ INSTANTIATE_TEST_SUITE_P(Both, TaskOptionsIn,
                          [](const auto& parameter) {
                            return parameter.param == Queueing::global ? "global" : "stealing";
                          });
-
-// Holds a pool's only worker until it ends.
-class Hold {
- public:
-  explicit Hold(ThreadPool& pool) {
-    pool.post([this] {
-      held_ = true;
-      while (!free_) std::this_thread::yield();
-      ended_ = true;
-    });
-    while (!held_) std::this_thread::yield();
-  }
-  ~Hold() {
-    free_ = true;
-    while (!ended_) std::this_thread::yield();
-  }
-
- private:
-  std::atomic<bool> held_ = false;
-  std::atomic<bool> free_ = false;
-  std::atomic<bool> ended_ = false;
-};
 
 TEST_P(TaskOptionsIn, HigherPrioritiesRunFirstAndEqualsInTheirOrder) {
   ThreadPool pool({.workers = 1, .queueing = GetParam()});
