@@ -6,8 +6,9 @@
 // A task that threw throws again from get(). One that was cancelled, or dropped because its pool
 // stopped, throws Cancelled or Stopped from there.
 //
-//     Future<Page> page = pool.submit(fetch).then(parse);     // parse(what fetch gave), on the
-//     pool auto both = when_all(one, other);  auto first = when_any(many);      // when.hpp
+//     Future<Page> page = pool.submit(fetch).then(parse);    // parse(what fetch gave), on the pool
+//     auto both = when_all(one, other);                      // when.hpp
+//     int number = co_await answer;                          // in a coroutine, see task.hpp
 //
 // Waiting on a worker runs the awaited task right there if it is of the same pool and nobody has
 // begun it; the worker does not start anything else. A spare takes its place if it waits for long.
@@ -17,6 +18,7 @@
 // Lifetime: outlives its pool without harm. Dropping a Future does not cancel its task.
 #pragma once
 
+#include <coroutine>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -28,6 +30,7 @@
 #include <muster/sync/closure.hpp>
 #include <muster/sync/executor.hpp>
 #include <muster/sync/future_state.hpp>
+#include <muster/sync/suspension.hpp>
 
 namespace muster {
 
@@ -116,6 +119,35 @@ auto continue_with(FutureRef<FutureState<T>> before, ExecutorId home, F&& f) {
   return future;
 }
 
+// What co_await waits with, in the coroutine's frame.
+template <class T>
+class FutureAwaiter final : public FutureCallback {
+ public:
+  explicit FutureAwaiter(FutureRef<FutureState<T>> state) noexcept : state_(std::move(state)) {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return state_->is_settled(); }
+
+  bool await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    suspension_.begin(coroutine);
+    if (state_->try_add_callback(*this)) return true;  // and the frame may be gone
+    suspension_.withdraw();
+    return false;
+  }
+
+  T await_resume() {
+    if (state_->error() == nullptr) suspension_.check();
+    return state_->take();
+  }
+
+  void on_settled() noexcept override {
+    execute_on(state_->home(), Closure(Resumption(suspension_)));
+  }
+
+ private:
+  const FutureRef<FutureState<T>> state_;
+  Suspension suspension_;
+};
+
 }  // namespace detail
 
 template <class T>
@@ -162,6 +194,14 @@ class Future {
   [[nodiscard]] auto then(const Pool& pool, F&& f) {
     MUSTER_ASSERT(state_, "then() on a Future that is not valid; it was read or moved from");
     return detail::continue_with(std::move(state_), pool.executor_id(), std::forward<F>(f));
+  }
+
+  // In a coroutine: co_await gives the result away, as get() does, without holding up a thread. The
+  // coroutine goes on at once if the result is there; else on the pool of this future, or where the
+  // result came from if that pool has ended; and with Stopped if that pool drops it.
+  [[nodiscard]] auto operator co_await() noexcept {
+    MUSTER_ASSERT(state_, "co_await of a Future that is not valid; it was read or moved from");
+    return detail::FutureAwaiter<T>(std::move(state_));
   }
 
   // The task will not begin, its captures are destroyed, and get() throws Cancelled. False: it has

@@ -35,6 +35,7 @@
 #include <muster/task_options.hpp>
 #include <muster/thread_pool_options.hpp>
 #include <muster/threads/guarded_task.hpp>
+#include <muster/threads/schedule_awaiter.hpp>
 #include <muster/threads/splitting.hpp>
 #include <muster/threads/timer_call.hpp>
 #include <muster/timer.hpp>
@@ -126,6 +127,9 @@ class MUSTER_API ThreadPool {
     if (is_inside()) return std::invoke(f);
     return submit([&f]() -> std::invoke_result_t<F&> { return std::invoke(f); }).get();
   }
+
+  // co_await pool.schedule(): the coroutine goes on on a worker. Throws Stopped. See task.hpp.
+  [[nodiscard]] ScheduleAwaiter schedule() const noexcept { return ScheduleAwaiter(crew_); }
 
   // Calls body(i) for each i from `first` up to `last`, in any order, in parallel, and waits. If
   // calls throw, one of their exceptions comes out, and some calls may not be made.

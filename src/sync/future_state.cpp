@@ -93,8 +93,8 @@ bool FutureStateBase::sleep(Time deadline) {
 void FutureStateBase::settle() noexcept {
   // sync(settled): pairs with is_settled() and wait().
   if (phase_.exchange(settled, release) == awaited) futex_wake_all(phase_);
-  // sync(callbacks): pairs with add_callback(), both ways: what was added is seen here, and what
-  // was settled is seen by whoever comes later.
+  // sync(callbacks): pairs with try_add_callback(), both ways: what was added is seen here, and
+  // what was settled is seen by whoever comes later.
   FutureCallback* newest = callbacks_.exchange(called(), acq_rel);
   FutureCallback* oldest = nullptr;
   while (newest != nullptr) {
@@ -105,13 +105,14 @@ void FutureStateBase::settle() noexcept {
   while (oldest != nullptr) std::exchange(oldest, oldest->next_.get())->on_settled();
 }
 
-void FutureStateBase::add_callback(FutureCallback& callback) noexcept {
+bool FutureStateBase::try_add_callback(FutureCallback& callback) noexcept {
   FutureCallback* newest = callbacks_.load(acquire);  // sync(callbacks)
   do {
-    if (newest == called()) return callback.on_settled();
+    if (newest == called()) return false;
     callback.next_.set(newest);
     // sync(callbacks): release for settle(), acquire to see what was settled.
   } while (!callbacks_.compare_exchange_weak(newest, &callback, release, acquire));
+  return true;
 }
 
 bool FutureStateBase::cancel() {

@@ -23,6 +23,7 @@ PUBLIC_HEADERS = {
     "join.hpp": "threads",
     "simulation.hpp": "threads",
     "strand.hpp": "threads",
+    "task.hpp": "threads",
     "task_group.hpp": "threads",
     "task_options.hpp": "threads",
     "thread_pool.hpp": "threads",

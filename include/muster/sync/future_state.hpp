@@ -71,8 +71,13 @@ class MUSTER_API FutureStateBase {
     if (is_home()) run_if_unclaimed();
   }
 
-  // Lives until it has been called.
-  void add_callback(FutureCallback& callback) noexcept;
+  // `callback` lives until it has been called.
+  void add_callback(FutureCallback& callback) noexcept {
+    if (!try_add_callback(callback)) callback.on_settled();
+  }
+
+  // False: it is settled, and `callback` will not be called.
+  [[nodiscard]] bool try_add_callback(FutureCallback& callback) noexcept;
 
   // The executor of its task, and of what follows.
   [[nodiscard]] ExecutorId home() const noexcept { return home_; }
