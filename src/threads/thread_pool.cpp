@@ -1,4 +1,5 @@
 // thread_pool.cpp: the pool's public face.
+#include <muster/base/assert.hpp>
 #include <muster/base/cpu_topology.hpp>
 #include <muster/thread_pool.hpp>
 
@@ -89,6 +90,7 @@ ThreadPool::~ThreadPool() {
     kept.push_back(crew_);
     return;
   }
+  MUSTER_ASSERT(!is_inside(), "a pool was destroyed by one of its own workers");
   crew_->stop({});
   forget_executor(id_);
 }

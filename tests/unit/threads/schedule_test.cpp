@@ -192,5 +192,13 @@ TEST_P(ScheduleIn, NoCoroutineIsLostBetweenAcceptingAndStopping) {
   }
 }
 
+TEST(ScheduleDeathTest, APoolMustNotEndOnItsOwnWorker) {
+  const auto keeps_a_pool = []() -> Task<> {
+    ThreadPool pool({.workers = 1});
+    co_await pool.schedule();
+  };
+  EXPECT_DEATH(sync_wait(keeps_a_pool()), "a pool was destroyed by one of its own workers");
+}
+
 }  // namespace
 }  // namespace muster
