@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <muster/simulation.hpp>
+#include <muster/task.hpp>
 #include <muster/task_group.hpp>
 #include <muster/thread_pool.hpp>
 
@@ -222,6 +223,24 @@ TEST(Simulation, NestedWaitsArePlayedBySpares) {
         .get();
   });
   EXPECT_EQ(answer, 6);
+}
+
+Task<std::string> walk(ThreadPool& one, ThreadPool& other) {
+  std::string trace;
+  for (int i = 0; i < 3; ++i) {
+    co_await one.schedule();
+    trace += one.is_inside() ? '1' : '?';
+    co_await other.schedule();
+    trace += co_await other.submit([&] { return other.is_inside() ? '2' : '?'; });
+  }
+  co_return trace;
+}
+
+TEST(Simulation, CoroutinesWalkBetweenItsPools) {
+  Simulation world(1);
+  ThreadPool one({.workers = 2, .simulation = &world});
+  ThreadPool other({.workers = 2, .simulation = &world});
+  EXPECT_EQ(sync_wait(walk(one, other)), "121212");
 }
 
 TEST(Simulation, StoppingRunsOrDropsWhatIsLeft) {

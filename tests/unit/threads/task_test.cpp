@@ -294,6 +294,17 @@ TEST(Spawn, TheFrameIsGoneBeforeTheFutureIsReady) {
   EXPECT_FALSE(was_ready);
 }
 
+Task<int> hop(ThreadPool& pool) {
+  co_await pool.schedule();
+  co_return 8;
+}
+
+// The coroutine waits in the queue of the worker that waits for it: a spare resumes it.
+TEST(SyncWait, OnTheOnlyWorkerDoesNotDeadlock) {
+  ThreadPool pool({.workers = 1});
+  EXPECT_EQ(pool.run([&] { return sync_wait(hop(pool)); }), 8);
+}
+
 TEST(Spawn, AfterStopTheFutureHoldsStoppedAndTheFrameIsGone) {
   ThreadPool pool({.workers = 1});
   pool.stop();
