@@ -1,4 +1,4 @@
-// allocation_count.hpp: how often the calling thread has allocated so far.
+// allocation_count.hpp: how often, and how much, the calling thread has allocated so far.
 //
 //     const std::uint64_t before = allocation_count();
 //     pool.post(task);
@@ -12,5 +12,6 @@
 namespace muster::testing {
 
 std::uint64_t allocation_count() noexcept;
+std::uint64_t allocated_bytes() noexcept;
 
 }  // namespace muster::testing
