@@ -22,8 +22,7 @@ class RankedQueue {
   // Requires: priority is not 0.
   void push(Priority priority, Closure&& task) MUSTER_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    StableHeap<Closure>& heap = priority > 0 ? urgent_ : idle_;
-    heap.push(priority, std::move(task));
+    heap(priority > 0 ? Rank::urgent : Rank::idle).push(priority, std::move(task));
     // relaxed: a count, before anybody can pop the task.
     pushed_.store(pushed_.load(relaxed) + 1, relaxed);
     show_sizes();
@@ -32,12 +31,12 @@ class RankedQueue {
   // The most urgent, if one is above 0; first come, first served among equals.
   [[nodiscard]] bool try_pop_urgent(Closure& out) noexcept {
     // sync(ranked): pairs with the stores in show_sizes(): whoever was told of a task finds it.
-    return urgent_size_.load(acquire) != 0 && pop(urgent_, out);
+    return urgent_size_.load(acquire) != 0 && pop(Rank::urgent, out);
   }
 
   // The same below 0.
   [[nodiscard]] bool try_pop_idle(Closure& out) noexcept {
-    return idle_size_.load(acquire) != 0 && pop(idle_, out);  // sync(ranked): as above
+    return idle_size_.load(acquire) != 0 && pop(Rank::idle, out);  // sync(ranked): as above
   }
 
   // Racy.
@@ -51,10 +50,16 @@ class RankedQueue {
   }
 
  private:
-  bool pop(StableHeap<Closure>& heap, Closure& out) noexcept MUSTER_EXCLUDES(mutex_) {
+  enum class Rank { urgent, idle };
+
+  StableHeap<Closure>& heap(Rank rank) noexcept MUSTER_REQUIRES(mutex_) {
+    return rank == Rank::urgent ? urgent_ : idle_;
+  }
+
+  bool pop(Rank rank, Closure& out) noexcept MUSTER_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (heap.empty()) return false;
-    out = heap.pop();
+    if (heap(rank).empty()) return false;
+    out = heap(rank).pop();
     show_sizes();
     return true;
   }
@@ -71,8 +76,8 @@ class RankedQueue {
 
   // Guarded by mutex_.
   Mutex mutex_;
-  StableHeap<Closure> urgent_;
-  StableHeap<Closure> idle_;
+  StableHeap<Closure> urgent_ MUSTER_GUARDED_BY(mutex_);
+  StableHeap<Closure> idle_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster
