@@ -30,13 +30,13 @@ class RankedQueue {
 
   // The most urgent, if one is above 0; first come, first served among equals.
   [[nodiscard]] bool try_pop_urgent(Closure& out) noexcept {
-    // sync(ranked): pairs with the stores in show_sizes(): whoever was told of a task finds it.
-    return urgent_size_.load(acquire) != 0 && pop(Rank::urgent, out);
+    // relaxed: whoever was told of a task sees that there is one; the lock shows the task itself.
+    return urgent_size_.load(relaxed) != 0 && pop(Rank::urgent, out);
   }
 
   // The same below 0.
   [[nodiscard]] bool try_pop_idle(Closure& out) noexcept {
-    return idle_size_.load(acquire) != 0 && pop(Rank::idle, out);  // sync(ranked): as above
+    return idle_size_.load(relaxed) != 0 && pop(Rank::idle, out);  // relaxed: as above
   }
 
   // Racy.
@@ -65,8 +65,8 @@ class RankedQueue {
   }
 
   void show_sizes() noexcept MUSTER_REQUIRES(mutex_) {
-    urgent_size_.store(urgent_.size(), release);  // sync(ranked): pairs with try_pop_urgent()
-    idle_size_.store(idle_.size(), release);      // sync(ranked): pairs with try_pop_idle()
+    urgent_size_.store(urgent_.size(), relaxed);  // relaxed: before whoever pushed tells of it
+    idle_size_.store(idle_.size(), relaxed);      // relaxed: as above
   }
 
   // Any thread.

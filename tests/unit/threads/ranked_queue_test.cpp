@@ -1,4 +1,6 @@
 // ranked_queue_test.cpp: which task comes first, what is counted, and that threads share it.
+#include "threads/ranked_queue.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <limits>
@@ -8,8 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "threads/ranked_queue.hpp"
 
 namespace muster {
 namespace {
