@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 
+#include <muster/base/assert.hpp>
 #include <muster/error.hpp>
 #include <muster/sync/backoff.hpp>
 #include <muster/sync/blocking.hpp>
@@ -92,7 +93,9 @@ bool FutureStateBase::sleep(Time deadline) {
 
 void FutureStateBase::settle() noexcept {
   // sync(settled): pairs with is_settled() and wait().
-  if (phase_.exchange(settled, release) == awaited) futex_wake_all(phase_);
+  const std::uint32_t before = phase_.exchange(settled, release);
+  MUSTER_DEBUG_ASSERT(before != settled);  // once
+  if (before == awaited) futex_wake_all(phase_);
   // sync(callbacks): pairs with try_add_callback(), both ways: what was added is seen here, and
   // what was settled is seen by whoever comes later.
   FutureCallback* newest = callbacks_.exchange(called(), acq_rel);

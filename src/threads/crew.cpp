@@ -67,8 +67,8 @@ void Crew::post(Closure&& task) {
   if (closed_.load(relaxed)) stop_and_run_leftovers();
 }
 
-// After the closing the timer thread posts nothing for timers, but is let in with what follows a
-// task that has timed out: that must not run on this thread.
+// The timer thread is let in also after the closing, with a task that was due or what follows one
+// that has timed out: none of them must run there. If no worker is left, stop() runs it.
 void Crew::execute(Closure&& task) {
   if (!timers_->is_own_thread()) return post(std::move(task));
   if (options_.queueing == Queueing::global) return post_shared(std::move(task), From::inside);
@@ -266,6 +266,7 @@ void Crew::run_leftovers() {
     return take_shared(task);
   };
   while (take_other()) run(task);
+  note_idle();
 }
 
 void Crew::report(std::exception_ptr error, std::string_view task_name) noexcept {

@@ -179,19 +179,15 @@ void Timers::unwatch(const TimerKey& watch) noexcept {
   std::optional<Closure> ring;
   const MutexLock lock(mutex_);
   ring = watches_.remove(watch);
-  while (ringing_ == watch.number) acted_.wait(mutex_);
+  while (ringing_ == watch.number) rung_.wait(mutex_);
 }
 
 void Timers::close() {
-  {
-    const MutexLock lock(mutex_);
-    closed_ = true;
-    while (posting_) acted_.wait(mutex_);
-  }
   for (;;) {
     std::shared_ptr<TimerState> dropped;
     {
       const MutexLock lock(mutex_);
+      closed_ = true;
       dropped = timers_.pop_any().value_or(nullptr);
       if (dropped == nullptr) return;
       dropped->phase = TimerState::over;
@@ -290,7 +286,6 @@ Timers::Due Timers::take_due() {
     return {.timer = nullptr, .ring = std::move(watch->item)};
   }
   if (auto timer = timers_.pop_due(now)) {
-    posting_ = true;
     timer->item->phase = TimerState::posted;
     return {.timer = std::move(timer->item), .ring = {}};
   }
@@ -298,15 +293,11 @@ Timers::Due Timers::take_due() {
 }
 
 void Timers::act(Due due) {
-  if (due.timer != nullptr) {
-    post(std::move(due.timer));
-  } else {
-    std::move(due.ring)();
-  }
+  if (due.timer != nullptr) return post(std::move(due.timer));
+  std::move(due.ring)();
   const MutexLock lock(mutex_);
-  posting_ = false;
   ringing_ = 0;
-  acted_.notify_all();
+  rung_.notify_all();
 }
 
 void Timers::post(std::shared_ptr<TimerState> timer) noexcept {

@@ -59,7 +59,7 @@ class Timers : public std::enable_shared_from_this<Timers> {
   // When it returns, the watch has rung, or never will.
   void unwatch(const TimerKey& watch) noexcept MUSTER_EXCLUDES(mutex_);
 
-  // Drops the timers that are not due, and takes no more. Afterwards nothing is posted for a timer.
+  // Drops the timers that are not due, and takes no more. One that is just being posted still is.
   // Watches stay.
   void close() MUSTER_EXCLUDES(mutex_);
 
@@ -106,13 +106,12 @@ class Timers : public std::enable_shared_from_this<Timers> {
 
   // Guarded by mutex_.
   Mutex mutex_;
-  ConditionVariable wake_;   // for the thread
-  ConditionVariable acted_;  // for those who wait until the thread has acted
+  ConditionVariable wake_;  // for the thread
+  ConditionVariable rung_;  // for those whose watch is ringing
   std::thread thread_ MUSTER_GUARDED_BY(mutex_);
   TimerQueue<std::shared_ptr<TimerState>> timers_ MUSTER_GUARDED_BY(mutex_);
   TimerQueue<Closure> watches_ MUSTER_GUARDED_BY(mutex_);
   Time wakes_at_ MUSTER_GUARDED_BY(mutex_) = Time::min();  // while it sleeps
-  bool posting_ MUSTER_GUARDED_BY(mutex_) = false;         // a timer's task, right now
   std::uint64_t ringing_ MUSTER_GUARDED_BY(mutex_) = 0;    // number of a watch, right now
   bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
   bool finished_ MUSTER_GUARDED_BY(mutex_) = false;
