@@ -56,6 +56,12 @@ struct ThreadPoolOptions {
   IdlePolicy idle = IdlePolicy::balanced;
   Start start = Start::eager;
 
+  // A waiting task gains a step of priority each time this has passed, so none waits for ever
+  // behind others that keep coming. From 1 ns to a day. All tasks then wait in one ordered queue
+  // behind one mutex. Unset: a priority stays what it is, and ordinary tasks have queues of their
+  // own.
+  std::optional<Duration> priority_aging = {};
+
   // Threads beyond `workers`, up to 1024, that stand in for workers which wait in blocking() or for
   // a future. They are started when they are needed, and kept.
   unsigned max_spare_workers = 64;

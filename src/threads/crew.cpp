@@ -10,6 +10,7 @@
 #include <muster/simulation.hpp>
 #include <muster/sync/fence.hpp>
 #include <muster/sync/future_state.hpp>
+#include <muster/sync/player.hpp>
 
 #include "threads/timers.hpp"
 
@@ -25,9 +26,11 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
     : options_(options),
       topology_(std::move(topology)),
       cpus_(place_workers(topology_, options)),
+      has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       roster_(options.workers + options.max_spare_workers, [this] { recruit(); }),
       slots_(options.workers + options.max_spare_workers),
       timers_(make_timers()),
+      ranked_(options.priority_aging),
       spares_(options.max_spare_workers) {
   if (options_.simulation != nullptr) {
     make_all();
@@ -57,7 +60,8 @@ Crew::From Crew::from_where() const noexcept {
 
 void Crew::post(Closure&& task) {
   const From from = from_where();
-  if (options_.queueing == Queueing::global) return post_shared(std::move(task), from);
+  if (!has_inboxes_) [[unlikely]]
+    return post_in_order(0, std::move(task), from);
   if (from == From::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   place(std::move(task));
@@ -71,17 +75,26 @@ void Crew::post(Closure&& task) {
 // that has timed out: none of them must run there. If no worker is left, stop() runs it.
 void Crew::execute(Closure&& task) {
   if (!timers_->is_own_thread()) return post(std::move(task));
-  if (options_.queueing == Queueing::global) return post_shared(std::move(task), From::inside);
+  if (!has_inboxes_) return post_in_order(0, std::move(task), From::inside);
   place(std::move(task));
   roster_.notify();
 }
 
 void Crew::post_ranked(Priority priority, Closure&& task) {
   if (priority == 0) return post(std::move(task));
-  const From from = from_where();
+  post_in_order(priority, std::move(task), from_where());
+}
+
+// Not through inboxes.
+void Crew::post_in_order(Priority priority, Closure&& task, From from) {
+  if (priority == 0 && !options_.priority_aging) return post_shared(std::move(task), from);
   if (from == From::outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again below
   ensure_started();
-  ranked_.push(priority, std::move(task));
+  if (options_.priority_aging) {
+    ranked_.push_aging(priority, current_time(), std::move(task));
+  } else {
+    ranked_.push(priority, std::move(task));
+  }
   if (options_.queueing == Queueing::global) {
     {
       const MutexLock lock(shared_mutex_);

@@ -156,6 +156,7 @@ class Crew final : public Executor, public Employer {
   }
   void pin(std::size_t index) const;
   enum class From { inside, outside };
+  void post_in_order(Priority priority, Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
   void post_shared(Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
   bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
   [[noreturn]] void refuse() const;
@@ -173,6 +174,7 @@ class Crew final : public Executor, public Employer {
   const ThreadPoolOptions options_;
   const CpuTopology topology_;
   const std::vector<unsigned> cpus_;  // of the regular workers; empty: not pinned
+  const bool has_inboxes_;            // where ordinary tasks go
   Roster roster_;
   std::vector<Slot> slots_;
   const std::shared_ptr<Timers> timers_;

@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
+#include <muster/base/clock.hpp>
 #include <muster/queues/stable_heap.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/closure.hpp>
@@ -19,13 +21,20 @@ namespace muster {
 
 class RankedQueue {
  public:
+  // Without `aging` the order is that of the priorities alone.
+  explicit RankedQueue(std::optional<Duration> aging = std::nullopt) : aging_(aging) {}
+
   // Requires: priority is not 0.
   void push(Priority priority, Closure&& task) MUSTER_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
-    heap(priority > 0 ? Rank::urgent : Rank::idle).push(priority, std::move(task));
-    // relaxed: a count, before anybody can pop the task.
-    pushed_.store(pushed_.load(relaxed) + 1, relaxed);
-    show_sizes();
+    push(priority > 0 ? Rank::urgent : Rank::idle, priority, std::move(task));
+  }
+
+  // Requires: aging. All tasks wait here, also ordinary ones, and all count as urgent. They age
+  // equally fast, so who comes first never changes while they wait: the one whose priority would
+  // have been 0 first.
+  void push_aging(Priority priority, Time now, Closure&& task) MUSTER_EXCLUDES(mutex_) {
+    const Key head_start = priority * aging_.value_or(Duration::zero()).count();
+    push(Rank::urgent, head_start - now.time_since_epoch().count(), std::move(task));
   }
 
   // The most urgent, if one is above 0; first come, first served among equals.
@@ -51,8 +60,17 @@ class RankedQueue {
 
  private:
   enum class Rank { urgent, idle };
+  using Key = std::int64_t;
 
-  StableHeap<Closure>& heap(Rank rank) noexcept MUSTER_REQUIRES(mutex_) {
+  void push(Rank rank, Key key, Closure&& task) MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    heap(rank).push(key, std::move(task));
+    // relaxed: a count, before anybody can pop the task.
+    pushed_.store(pushed_.load(relaxed) + 1, relaxed);
+    show_sizes();
+  }
+
+  StableHeap<Closure, Key>& heap(Rank rank) noexcept MUSTER_REQUIRES(mutex_) {
     return rank == Rank::urgent ? urgent_ : idle_;
   }
 
@@ -69,6 +87,9 @@ class RankedQueue {
     idle_size_.store(idle_.size(), relaxed);      // relaxed: as above
   }
 
+  // Fixed at construction.
+  const std::optional<Duration> aging_;
+
   // Any thread.
   Atomic<std::size_t> urgent_size_ = 0;
   Atomic<std::size_t> idle_size_ = 0;
@@ -76,8 +97,8 @@ class RankedQueue {
 
   // Guarded by mutex_.
   Mutex mutex_;
-  StableHeap<Closure> urgent_ MUSTER_GUARDED_BY(mutex_);
-  StableHeap<Closure> idle_ MUSTER_GUARDED_BY(mutex_);
+  StableHeap<Closure, Key> urgent_ MUSTER_GUARDED_BY(mutex_);
+  StableHeap<Closure, Key> idle_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

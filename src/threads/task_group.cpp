@@ -52,13 +52,17 @@ class TaskGroup::State {
   // A ticket was dropped by a pool that stops: so is a task, its own or, if another ticket runs
   // that, the oldest. Whoever waits gets an error.
   void drop(std::uint64_t number) noexcept MUSTER_EXCLUDES(mutex_) {
+    Closure dropped;  // destroyed without the lock: its captures may do as they like
     {
       const MutexLock lock(mutex_);
       if (waiting_.empty()) return;
       const auto own = std::find_if(waiting_.begin(), waiting_.end(),
                                     [&](const Entry& entry) { return entry.number == number; });
-      waiting_.erase(own != waiting_.end() ? own : waiting_.begin());
+      const auto chosen = own != waiting_.end() ? own : waiting_.begin();
+      dropped = std::move(chosen->task);
+      waiting_.erase(chosen);
     }
+    dropped.reset();
     finish(std::make_exception_ptr(Stopped("a task of the group was dropped: its pool stopped")));
   }
 

@@ -1,4 +1,6 @@
 // thread_pool.cpp: the pool's public face.
+#include <chrono>
+
 #include <muster/base/assert.hpp>
 #include <muster/base/cpu_topology.hpp>
 #include <muster/thread_pool.hpp>
@@ -11,6 +13,9 @@ namespace {
 
 constexpr unsigned kMaxWorkers = 1024;
 constexpr std::size_t kMaxName = 10;
+
+// The highest priority times this, and the time since the machine was started, fit into 64 bits.
+constexpr std::chrono::hours kLongestAging{24};
 
 void check_cpus(const ThreadPoolOptions& options, const CpuTopology& topology) {
   CpuList usable;
@@ -55,6 +60,12 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
     bad.push_back({.field = "max_spare_workers",
                    .value = std::to_string(options.max_spare_workers),
                    .rule = "must be at most " + std::to_string(kMaxWorkers)});
+  }
+  if (const auto aging = options.priority_aging;
+      aging && (*aging <= Duration::zero() || *aging > kLongestAging)) {
+    bad.push_back({.field = "priority_aging",
+                   .value = std::to_string(aging->count()) + " ns",
+                   .rule = "must be more than 0, and a day at most"});
   }
   if ((options.pinning == Pinning::listed) == options.cpus.empty()) {
     bad.push_back({.field = "cpus",

@@ -23,10 +23,10 @@ namespace muster {
 // 0 is ordinary; higher runs first.
 using Priority = std::int16_t;
 
-template <class T>
+template <class T, class Key = Priority>
 class StableHeap {
  public:
-  void push(Priority priority, T item) {
+  void push(Key priority, T item) {
     entries_.push_back({priority, arrivals_, std::move(item)});
     std::push_heap(entries_.begin(), entries_.end(), comes_later);
     ++arrivals_;
@@ -46,7 +46,7 @@ class StableHeap {
     MUSTER_ASSERT(!entries_.empty());
     return entries_.front().item;
   }
-  [[nodiscard]] Priority top_priority() const {
+  [[nodiscard]] Key top_priority() const {
     MUSTER_ASSERT(!entries_.empty());
     return entries_.front().priority;
   }
@@ -56,7 +56,7 @@ class StableHeap {
 
  private:
   struct Entry {
-    Priority priority;
+    Key priority;
     std::uint64_t arrival;
     T item;
   };

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <muster/simulation.hpp>
 #include <muster/thread_pool.hpp>
 
 #include "support/hold.hpp"
@@ -139,6 +141,54 @@ TEST_P(TaskOptionsIn, ARangeMayShareOptions) {
   ThreadPool pool({.workers = 1, .queueing = GetParam()});
   std::vector<std::function<int()>> tasks(3, [] { return 4; });
   for (Future<int>& future : pool.submit_bulk({.priority = 2}, tasks)) EXPECT_EQ(future.get(), 4);
+}
+
+// The one worker is held while tasks come over some seconds: 'c' has 6 steps and no time, 'a' five
+// seconds, 'd' five seconds and a step less, 'b' two steps and two seconds, later than 'd'.
+std::string order_of_tasks(std::optional<Duration> aging, Queueing queueing) {
+  Simulation world(1);
+  ThreadPool pool({.workers = 1,
+                   .queueing = queueing,
+                   .priority_aging = aging,
+                   .max_spare_workers = 0,
+                   .simulation = &world});
+  std::string order;
+  pool.run([&] {
+    pool.post([&] { order += 'a'; });
+    pool.post({.priority = -1}, [&] { order += 'd'; });
+    world.run_for(3s);
+    pool.post({.priority = 2}, [&] { order += 'b'; });
+    world.run_for(2s);
+    pool.post({.priority = 6}, [&] { order += 'c'; });
+  });
+  pool.wait_idle();
+  return order;
+}
+
+TEST_P(TaskOptionsIn, AgingLetsTasksOvertakeThoseThatCameMuchLater) {
+  EXPECT_EQ(order_of_tasks(std::nullopt, GetParam()), "cbad");
+  EXPECT_EQ(order_of_tasks(1s, GetParam()), "cadb");
+}
+
+TEST_P(TaskOptionsIn, WithAgingEverythingRunsAsUsual) {
+  ThreadPool pool({.workers = 2, .queueing = GetParam(), .priority_aging = 10ms});
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 100; ++i) {
+    pool.post({.priority = i % 3 - 1}, [&] {
+      pool.post([&] { ++ran; });
+      ++ran;
+    });
+  }
+  pool.wait_idle();
+  EXPECT_EQ(ran, 200);
+  EXPECT_EQ(pool.stats().completed, 200U);
+}
+
+TEST(ThreadPoolOptions, AnAgingOutOfRangeIsRefused) {
+  EXPECT_EQ(validate({.priority_aging = 0s}).at(0).field, "priority_aging");
+  EXPECT_EQ(validate({.priority_aging = -1s}).at(0).field, "priority_aging");
+  EXPECT_EQ(validate({.priority_aging = 48h}).at(0).field, "priority_aging");
+  EXPECT_TRUE(validate({.priority_aging = 24h}).empty());
 }
 
 }  // namespace
