@@ -1,10 +1,8 @@
 // spilling_queue_test.cpp: order, counts and memory while items move between ring and chunks.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,28 +11,6 @@
 
 #include <muster/error.hpp>
 #include <muster/queues/spilling_queue.hpp>
-
-namespace {
-int aligned_news_to_fail = 0;
-}
-
-// Only items that are aligned to more than usual come here: the chunks of such items do.
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  if (aligned_news_to_fail > 0) {
-    --aligned_news_to_fail;
-    throw std::bad_alloc();
-  }
-  const auto step = static_cast<std::size_t>(alignment);
-  void* const memory = std::aligned_alloc(step, (size + step - 1) / step * step);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
-}
 
 namespace muster {
 namespace {
@@ -171,22 +147,6 @@ TEST(SpillingQueue, SaysSoTooIfWhatItTookFromAChunkFoundNoRoom) {
   EXPECT_EQ(outcomes,
             (std::vector<SpillPop>{SpillPop::popped, SpillPop::refilled, SpillPop::popped}));
   EXPECT_EQ(pop(queue)->number(), 3);
-}
-
-struct alignas(64) Aligned {
-  int number = 0;
-};
-
-TEST(SpillingQueue, WithoutMemoryForAChunkItGoesOnAsBefore) {
-  SpillingQueue<Aligned> queue(2);
-  for (int i = 0; i < 2; ++i) queue.push({i});
-  for (int i = 0; i < 2; ++i) {
-    aligned_news_to_fail = 1;
-    EXPECT_THROW(queue.push({2}), std::bad_alloc);
-  }
-  EXPECT_EQ(queue.pushed_approx(), 2U);
-  queue.push({2});
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(pop(queue)->number, i);
 }
 
 TEST(SpillingQueue, WhatIsLeftIsDestroyedWithIt) {
