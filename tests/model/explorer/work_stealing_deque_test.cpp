@@ -109,12 +109,39 @@ Scenario two_owners() {
           }};
 }
 
+// From task 2 on the owner has changed its mind. Task 2 takes the place that task 1 had.
+Scenario asked_first() {
+  return {.name = "a thief that asks, 1 + 2", .setup = [](Program& program) {
+            auto ledger = std::make_shared<Ledger>();
+            auto forbidden = std::make_shared<Atomic<int>>(0);
+            ledger->push(2);
+            program.thread([=] {
+              ledger->pop();
+              forbidden->store(1, relaxed);  // whoever sees task 2 sees this
+              ledger->push();
+            });
+            program.thread([=] { ledger->steal(); });
+            program.thread([=] {
+              const Steal<int> loot =
+                  ledger->deque.thief().steal_if([&] { return forbidden->load(relaxed) == 0; });
+              if (loot.outcome != StealOutcome::taken) return;
+              require(loot.item < 2, "what was pushed after the answer changed is not taken");
+              ledger->take(loot.item);
+            });
+            program.at_end([=] { ledger->expect_exact(); });
+          }};
+}
+
 TEST(WorkStealingDequeModel, EveryTaskIsTakenExactlyOnce) {
   expect_all_hold(scenarios());
 }
 
 TEST(WorkStealingDequeModel, OwnersAndThievesOfTwoDequesDoNotDisturbEachOther) {
   expect_all_hold({two_owners()});
+}
+
+TEST(WorkStealingDequeModel, AThiefThatAsksKnowsWhatTheOwnerDidBeforeThePush) {
+  expect_all_hold({asked_first()});
 }
 
 TEST(WorkStealingDequeModel, EveryOrderIsNeeded) {

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -230,6 +232,57 @@ TEST(BoundedQueue, SizeIsExactWhileNobodyPushesOrPops) {
       EXPECT_TRUE(queue.try_pop());
     }
   }
+}
+
+TEST(BoundedQueue, IsEmptyUntilAPushIsDoneAndAgainWhenAllIsPopped) {
+  BoundedQueue<int> queue(4);
+  for (int lap = 0; lap < 3; ++lap) {
+    EXPECT_TRUE(queue.empty_approx());
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(queue.try_push(0));
+      EXPECT_FALSE(queue.empty_approx());
+    }
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_FALSE(queue.empty_approx());
+      EXPECT_TRUE(queue.try_pop());
+    }
+  }
+  EXPECT_TRUE(queue.empty_approx());
+}
+
+TEST(BoundedQueue, CountsWhatWasEverPushedAndNotWhatWasRefused) {
+  BoundedQueue<int> queue(2);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(queue.pushed_approx(), i);
+    EXPECT_TRUE(queue.try_push(0));
+    if (i % 2 == 0) continue;
+    EXPECT_FALSE(queue.try_push(0));
+    while (queue.try_pop()) EXPECT_EQ(queue.pushed_approx(), i + 1);
+  }
+}
+
+// Looks at the queue while it is being moved: in the middle of a push or of a pop.
+class Onlooker {
+ public:
+  Onlooker(BoundedQueue<Onlooker>& queue, std::vector<bool>& empty)
+      : queue_(&queue), empty_(&empty) {}
+  Onlooker(Onlooker&& other) noexcept : queue_(other.queue_), empty_(other.empty_) {
+    empty_->push_back(queue_->empty_approx());
+    EXPECT_EQ(queue_->pushed_approx(), 1U) << "an item is counted before it can be popped";
+  }
+
+ private:
+  BoundedQueue<Onlooker>* queue_;
+  std::vector<bool>* empty_;
+};
+
+TEST(BoundedQueue, AnItemOnItsWayInOrOutCanNotBePopped) {
+  BoundedQueue<Onlooker> queue(2);
+  std::vector<bool> empty;
+  EXPECT_TRUE(queue.try_push(Onlooker(queue, empty)));
+  EXPECT_FALSE(queue.empty_approx());
+  EXPECT_TRUE(queue.try_pop());
+  EXPECT_EQ(empty, (std::vector{true, true}));
 }
 
 TEST(BoundedQueue, APushSaysSoFromTheHighWaterMarkOn) {

@@ -176,6 +176,39 @@ TEST(WorkStealingDeque, GrowingKeepsTheOrderWhereverTheRingBegins) {
   }
 }
 
+TEST(WorkStealingDeque, AThiefTakesTheOldestOnlyIfItMay) {
+  Deque deque(4);
+  push_numbers(deque, 2);
+  const Steal<int> refused = deque.thief().steal_if([] { return false; });
+  EXPECT_EQ(refused.outcome, StealOutcome::empty);
+  EXPECT_EQ(deque.thief().size_approx(), 2U) << "what may not be taken stays";
+  const Steal<int> loot = deque.thief().steal_if([] { return true; });
+  EXPECT_EQ(loot.outcome, StealOutcome::taken);
+  EXPECT_EQ(loot.item, 0);
+}
+
+TEST(WorkStealingDeque, AThiefAsksOnceAndOnlyIfThereIsSomethingToTake) {
+  Deque deque(4);
+  int asked = 0;
+  const auto may_take = [&] { return ++asked > 0; };
+  EXPECT_EQ(deque.thief().steal_if(may_take).outcome, StealOutcome::empty);
+  EXPECT_EQ(asked, 0);
+  push_numbers(deque, 1);
+  EXPECT_EQ(deque.thief().steal_if(may_take).outcome, StealOutcome::taken);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(WorkStealingDeque, WhatIsTakenWhileAThiefAsksIsLostToIt) {
+  Deque deque(4);
+  push_numbers(deque, 2);
+  const Steal<int> loot = deque.thief().steal_if([&] {
+    expect_stolen(deque, 0);
+    return true;
+  });
+  EXPECT_EQ(loot.outcome, StealOutcome::lost_race);
+  EXPECT_EQ(deque.owner().pop(), 1);
+}
+
 TEST(WorkStealingDeque, StealHalfTakesHalfOfTheItemsRoundedUp) {
   for (const auto& [size, half] : {std::pair(1, 1), {2, 1}, {3, 2}, {7, 4}, {8, 4}}) {
     Deque deque(4);

@@ -24,8 +24,16 @@ TEST(Atomic, ReadModifyWritesReturnTheValueBefore) {
   EXPECT_EQ(word.fetch_or(0b0001, relaxed), 0b0110U);
   EXPECT_EQ(word.fetch_and(0b0101, relaxed), 0b0111U);
   EXPECT_EQ(word.fetch_add(3, relaxed), 0b0101U);
-  EXPECT_EQ(word.exchange(42, relaxed), 8U);
+  EXPECT_EQ(word.fetch_sub(2, relaxed), 8U);
+  EXPECT_EQ(word.exchange(42, relaxed), 6U);
   EXPECT_EQ(word.load(relaxed), 42U);
+}
+
+TEST(Atomic, CountsWrapAround) {
+  Atomic<std::uint32_t> word = 0;
+  EXPECT_EQ(word.fetch_sub(1, relaxed), 0U);
+  EXPECT_EQ(word.fetch_add(1, relaxed), 0xffff'ffffU);
+  EXPECT_EQ(word.load(relaxed), 0U);
 }
 
 TEST(Atomic, AnExchangeThatFailsTellsTheValueFound) {

@@ -1,9 +1,15 @@
 // futex_test.cpp: each way in which a sleep in the kernel ends.
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -73,6 +79,31 @@ TEST(Futex, WakeOneEndsASleepWithADeadline) {
 TEST(Futex, WakeOneEndsASleepWithoutADeadline) {
   Atomic<std::uint32_t> word = 0;
   EXPECT_EQ(outcome_when_woken(word, std::nullopt), FutexOutcome::woken);
+}
+
+// Does the thread wait in the kernel?
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.substr(name_end + 2, 1) == "S";
+}
+
+TEST(Futex, OneWakeAllEndsTheSleepOfEveryThread) {
+  Atomic<std::uint32_t> word = 0;
+  std::array<std::atomic<pid_t>, 3> threads{};  // each writes its own when it is about to sleep
+  std::vector<std::jthread> sleepers;
+  for (std::atomic<pid_t>& thread : threads) {
+    sleepers.emplace_back([&] {
+      thread = gettid();
+      EXPECT_EQ(futex_wait(word, 0, far_deadline()), FutexOutcome::woken);
+    });
+  }
+  for (const std::atomic<pid_t>& thread : threads) {
+    while (thread == 0 || !is_asleep(thread)) std::this_thread::yield();
+  }
+  futex_wake_all(word);
 }
 
 TEST(Futex, WakingNobodyIsHarmless) {

@@ -97,6 +97,21 @@ TEST(ParkingLot, AnnouncingIsSeenAndWithdrawingTakesItBack) {
   EXPECT_FALSE(lot.wake_one());
 }
 
+TEST(ParkingLot, IsEmptyUnlessSomebodyHasAnnouncedAndWasNotPicked) {
+  ParkingLot lot(130);
+  for (const std::size_t worker : {0U, 64U, 129U}) {
+    EXPECT_TRUE(lot.empty_approx());
+    const ParkingLot::Ticket withdrawn = lot.announce(worker);
+    EXPECT_FALSE(lot.empty_approx());
+    lot.withdraw(withdrawn);
+    EXPECT_TRUE(lot.empty_approx());
+    const ParkingLot::Ticket picked = lot.announce(worker);
+    EXPECT_TRUE(lot.wake_one());
+    EXPECT_TRUE(lot.empty_approx());
+    EXPECT_EQ(lot.park(picked), ParkOutcome::woken);
+  }
+}
+
 TEST(ParkingLot, WakeOnePicksTheWorkerThatAnnounced) {
   ParkingLot lot(4);
   const ParkingLot::Ticket ticket = lot.announce(2);
