@@ -6,6 +6,7 @@
 // Thread safety: settle() by whoever has claimed the task, once; the rest by any thread.
 // Ordering: what was done before settling is visible to whoever sees is_settled().
 // Lifetime: counted references; usually two, one for the Future and one for the task.
+// Design note: docs/design/future_state.md
 #pragma once
 
 #include <cstdint>
