@@ -64,7 +64,7 @@ struct ThreadPoolOptions {
 
   // Threads beyond `workers`, up to 1024, that stand in for workers which wait in blocking() or for
   // a future. They are started when they are needed, and kept.
-  unsigned max_spare_workers = 64;
+  unsigned max_spare_workers = 32;
 
   // Called with what a posted task has thrown, on the worker, or with TimedOut, on the thread that
   // serves the pool's timeouts. Unset: it is logged. Must not throw.
