@@ -192,9 +192,9 @@ TEST(ThreadPool, StatsAreExactWhenIdle) {
 }
 
 TEST(ThreadPool, StatsCountWhatIsBusyAndWhatWaits) {
-  ThreadPool pool({.workers = 1});
   std::latch begun(1);
   std::latch go(1);
+  ThreadPool pool({.workers = 1});
   pool.post([&] {
     begun.count_down();
     go.wait();
