@@ -313,7 +313,9 @@ TEST(Timer, OneThreadServesAllTimersFromTheFirstOneUntilTheStop) {
   ran.get_future().get();
   EXPECT_EQ(count_threads("ticking-timer"), 1);
   pool.stop();
-  EXPECT_EQ(count_threads("ticking-timer"), 0);
+  // The kernel lists a thread for a moment after it was joined; one that goes on is listed for
+  // ever.
+  while (count_threads("ticking-timer") != 0) std::this_thread::yield();
 }
 
 }  // namespace
