@@ -27,7 +27,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       topology_(std::move(topology)),
       cpus_(place_workers(topology_, options)),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
-      roster_(options.workers + options.max_spare_workers, [this] { recruit(); }),
+      roster_(options.workers, options.max_spare_workers, [this] { recruit(); }),
       slots_(options.workers + options.max_spare_workers),
       timers_(make_timers()),
       ranked_(options.priority_aging),
@@ -65,7 +65,7 @@ void Crew::post(Closure&& task) {
   if (from == From::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   place(std::move(task));
-  roster_.notify();
+  roster_.notify_from_outside();
   // sync(closed): the fence in notify() stands between the push and this look. relaxed: so it sees
   // the closing, or the workers see the push before they end.
   if (closed_.load(relaxed)) stop_and_run_leftovers();

@@ -3,10 +3,20 @@
 #include <muster/threads/roster.hpp>
 
 namespace muster {
+namespace {
 
-void Roster::begin_search() noexcept {
+// Before a sleeper is woken: a quarter of what that costs.
+#ifdef MUSTER_ATOMICS
+constexpr unsigned kLooks = 1;  // explored: one look shows what many show
+#else
+constexpr unsigned kLooks = 16;
+#endif
+
+}  // namespace
+
+std::size_t Roster::begin_search() noexcept {
   // relaxed: until it is seen, publishers wake somebody in vain.
-  searching_.fetch_add(1, relaxed);
+  return searching_.fetch_add(1, relaxed);
 }
 
 bool Roster::end_search() noexcept {
@@ -36,8 +46,24 @@ bool Roster::notify() noexcept {
   // sync(counted-out): or a searcher could count itself out and miss the work while we count on
   // it; and sync(announce-or-publish) for the sleepers.
   full_fence();
-  // relaxed: the fence decides what must be seen.
-  if (searching_.load(relaxed) != 0) return false;
+  return searching_approx() == 0 && wake_or_recruit();
+}
+
+bool Roster::notify_from_outside() noexcept {
+  full_fence();  // sync(counted-out): as in notify(); looks that come later see no less
+  if (searching_approx() != 0) return false;
+  // relaxed: as in set_absent().
+  if (const std::size_t asleep = lot_.parked_approx();
+      asleep != 0 && asleep + absent_.load(relaxed) < workers_) {
+    for (unsigned look = 0; look < kLooks; ++look) {
+      spin_pause();
+      if (searching_approx() != 0) return false;
+    }
+  }
+  return wake_or_recruit();
+}
+
+bool Roster::wake_or_recruit() noexcept {
   if (!lot_.empty_approx()) return lot_.wake_one();
   // relaxed: as in set_absent().
   if (recruit_ != nullptr && absent_.load(relaxed) != 0) [[unlikely]]

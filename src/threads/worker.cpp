@@ -145,12 +145,12 @@ void Worker::work_until_stopped() {
     while (!search_and_run()) {
       if (!sleep_or_stop()) return;
       if (is_spare_) step_aside();
-      crew_.roster().begin_search();
+      begin_search();
     }
     do {
       if (is_spare_) step_aside();
     } while (linger_and_run());
-    crew_.roster().begin_search();
+    begin_search();
   }
 }
 
@@ -187,12 +187,14 @@ bool Worker::linger_and_run() {
   return ran;
 }
 
+// Half of the workers search for long; those who come later look around once.
+void Worker::begin_search() noexcept {
+  is_crowded_ = crew_.roster().begin_search() * 2 >= crew_.options().workers;
+}
+
 // Requires: is counted as searching. False: found nothing; sleep_or_stop() must follow.
 bool Worker::search_and_run() {
-  // Half of the workers search at most; the others look around once.
-  const std::size_t others = crew_.roster().searching_approx() - 1;
-  const bool crowded = others * 2 >= crew_.options().workers;
-  const std::size_t probes = crowded ? 0 : probes_before_sleep(crew_.options().idle);
+  const std::size_t probes = is_crowded_ ? 0 : probes_before_sleep(crew_.options().idle);
   const std::size_t looks = std::max<std::size_t>(probes / crew_.worker_span(), 1);
   for (std::size_t look = 0; look < looks; ++look) {
     Found found;

@@ -102,6 +102,7 @@ class Worker {
   void work_until_stopped();
   void serve_shared_queue();
   bool linger_and_run();
+  void begin_search() noexcept;
   bool search_and_run();
   bool sleep_or_stop();
   void step_aside();
@@ -130,6 +131,7 @@ class Worker {
   Posted* spares_ = nullptr;
   unsigned spare_count_ = 0;
   bool is_playing_ = false;
+  bool is_crowded_ = false;  // enough others searched when it began
 
   // Any thread.
   alignas(kCacheLine) Counters counters_;

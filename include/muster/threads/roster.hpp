@@ -44,14 +44,13 @@ namespace muster {
 
 class MUSTER_API Roster {
  public:
-  // Throws InvalidArgument as ParkingLot does.
-  explicit Roster(std::size_t workers) : lot_(workers) {}
+  // Spares have the numbers from `workers` on. Calls `recruit` from notify() while there are absent
+  // workers; it must not throw. Throws InvalidArgument as ParkingLot does.
+  explicit Roster(std::size_t workers, std::size_t spares = 0, std::function<void()> recruit = {})
+      : workers_(workers), recruit_(std::move(recruit)), lot_(workers + spares) {}
 
-  // Calls `recruit` from notify() while there are absent workers. It must not throw.
-  Roster(std::size_t workers, std::function<void()> recruit)
-      : recruit_(std::move(recruit)), lot_(workers) {}
-
-  void begin_search() noexcept;
+  // How many others search already.
+  std::size_t begin_search() noexcept;
 
   // Found something. True if this was the last searcher: if there is more work, call notify().
   [[nodiscard]] bool end_search() noexcept;
@@ -68,6 +67,10 @@ class MUSTER_API Roster {
 
   // Call after publishing work. True if a sleeper was woken for it.
   bool notify() noexcept;
+
+  // The same for those who are no workers: to wake one costs microseconds, so if another is awake
+  // it is given a moment to finish what it does and search.
+  bool notify_from_outside() noexcept;
 
   void set_absent(std::size_t workers) noexcept {
     absent_.store(workers, relaxed);  // relaxed: who recruits looks again, under a lock
@@ -89,7 +92,10 @@ class MUSTER_API Roster {
   }
 
  private:
+  bool wake_or_recruit() noexcept;
+
   // Fixed at construction.
+  const std::size_t workers_;  // without spares
   const std::function<void()> recruit_;
 
   // Any thread.

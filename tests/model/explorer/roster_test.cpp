@@ -11,6 +11,8 @@
 namespace muster::explore {
 namespace {
 
+enum class Publisher { inside, outside };
+
 // Work is a number, pushed and taken with the order of a queue and no more. A task takes for ever,
 // so a worker takes one and is never seen again: what it leaves behind, somebody else must find.
 struct Crew {
@@ -19,9 +21,13 @@ struct Crew {
   Roster roster;
   Atomic<int> work = 0;
 
-  void publish() {
+  void publish(Publisher publisher) {
     work.fetch_add(1, release);
-    roster.notify();
+    if (publisher == Publisher::inside) {
+      roster.notify();
+    } else {
+      roster.notify_from_outside();
+    }
   }
   bool take() {
     int seen = work.load(acquire);
@@ -70,12 +76,13 @@ std::function<void()> worker(const std::shared_ptr<Crew>& crew, std::size_t inde
 
 // As many pieces of work as workers, so if one is left, then somebody sleeps for ever.
 Scenario scenario(const std::string& name, const std::vector<int>& published,
-                  const std::vector<Before>& workers, const Limits& limits) {
+                  const std::vector<Before>& workers, const Limits& limits,
+                  Publisher publisher = Publisher::inside) {
   const auto setup = [=](Program& program) {
     auto crew = std::make_shared<Crew>(workers.size());
     for (const int count : published) {
       program.thread([=] {
-        for (int i = 0; i < count; ++i) crew->publish();
+        for (int i = 0; i < count; ++i) crew->publish(publisher);
       });
     }
     for (std::size_t i = 0; i < workers.size(); ++i) program.thread(worker(crew, i, workers[i]));
@@ -95,9 +102,11 @@ std::vector<Scenario> scenarios() {
   return {
       scenario("one publisher, two workers", {2}, {kNothing, kNothing}, {2, 1}),
       scenario("two publishers, two workers", {1, 1}, {kNothing, kNothing}, {3, 0}),
-      scenario("a searcher and a sleeper", {1, 1}, {kSearches, kGivenUp}, {3, 1}),
+      scenario("a searcher and a sleeper", {1, 1}, {kSearches, kGivenUp}, {2, 1}),
       scenario("a searcher and two sleepers", {2, 1}, {kSearches, kGivenUp, kGivenUp}, {1, 0}),
       scenario("two searchers and a sleeper", {3}, {kSearches, kSearches, kGivenUp}, {1, 1}),
+      scenario("from outside, a searcher and a sleeper", {1, 1}, {kSearches, kGivenUp}, {2, 0},
+               Publisher::outside),
   };
 }
 

@@ -29,6 +29,41 @@ TEST(Roster, ASleeperIsWokenUnlessSomebodySearches) {
   EXPECT_EQ(roster.sleep(ticket), ParkOutcome::woken);
 }
 
+TEST(Roster, FromOutsideASleeperIsWokenUnlessSomebodySearches) {
+  for (const std::size_t workers : {1U, 2U}) {  // all asleep, or another awake and busy
+    Roster roster(workers);
+    EXPECT_FALSE(roster.notify_from_outside());
+    roster.begin_search();
+    const ParkingLot::Ticket ticket = roster.give_up(0);
+    roster.begin_search();
+    EXPECT_FALSE(roster.notify_from_outside());
+    EXPECT_TRUE(roster.end_search());
+    EXPECT_TRUE(roster.notify_from_outside());
+    EXPECT_EQ(roster.sleep(ticket), ParkOutcome::woken);
+  }
+}
+
+TEST(Roster, FromOutsideAnAbsentWorkerIsAskedForIfNobodyElseIsFree) {
+  unsigned recruited = 0;
+  Roster roster(2, 0, [&] { ++recruited; });
+  roster.set_absent(1);
+  EXPECT_FALSE(roster.notify_from_outside());
+  EXPECT_EQ(recruited, 1U);
+  roster.begin_search();
+  const ParkingLot::Ticket ticket = roster.give_up(0);
+  EXPECT_TRUE(roster.notify_from_outside());
+  EXPECT_EQ(recruited, 1U);
+  EXPECT_EQ(roster.sleep(ticket), ParkOutcome::woken);
+}
+
+TEST(Roster, WhoBeginsToSearchLearnsHowManyDoSoAlready) {
+  Roster roster(3);
+  EXPECT_EQ(roster.begin_search(), 0U);
+  EXPECT_EQ(roster.begin_search(), 1U);
+  EXPECT_FALSE(roster.end_search());
+  EXPECT_EQ(roster.begin_search(), 1U);
+}
+
 TEST(Roster, OnlyTheLastSearcherIsAskedToLookForMore) {
   Roster roster(3);
   roster.begin_search();
