@@ -15,11 +15,12 @@ namespace muster {
 
 namespace {
 
-// Before a waiter sleeps: a few microseconds, as long as it takes to fall asleep and be woken.
+// Before a waiter sleeps: about a microsecond, enough for an answer from somebody who is awake.
+// Whoever has to be woken takes several, and may be put on the very CPU that this would keep busy.
 #ifdef MUSTER_ATOMICS
 constexpr unsigned kLooks = 1;  // explored: one look shows what many show
 #else
-constexpr unsigned kLooks = 100;
+constexpr unsigned kLooks = 24;
 #endif
 
 // How long a worker sleeps before it looks again for something it can do: a continuation may have
