@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "threads/cells.hpp"
+#include "threads/contenders/two_flags.hpp"
 #include "threads/latencies.hpp"
 #include "threads/pools.hpp"
 #include "threads/posting.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-using HotPools = Lineup<MusterLatencyPool, TbbGroup, TbbPool, AsioPool, LibThreadPool, MutexPool>;
+using HotPools =
+    Lineup<MusterLatencyPool, TwoFlags, TbbGroup, TbbPool, AsioPool, LibThreadPool, MutexPool>;
 using PacedPools = Lineup<MusterPool, TbbGroup, TbbPool, AsioPool, LibThreadPool, MutexPool>;
 
 struct Pace {
