@@ -32,7 +32,7 @@ constexpr std::chrono::microseconds kBetweenBursts{200};
 struct Load {
   muster::Queueing queueing = muster::Queueing::stealing;
   std::size_t tasks = 200'000;
-  std::size_t producers = 2;
+  std::size_t producers = 1;
 };
 
 std::size_t parse_count(const std::string& field, const std::string& text, std::size_t most) {
