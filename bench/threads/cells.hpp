@@ -29,6 +29,7 @@ inline const std::string kWallSuffix = " wall";
 inline const std::string kCpuSuffix = " cpu";
 inline const std::string kSpeedSuffix = " speed";
 inline const std::string kSwitchesSuffix = " switches";
+inline const std::string kLockWaitsSuffix = " lock waits";
 inline const std::string kLatencySuffix = " latency";
 
 std::vector<Cell> post_cells();  // post, submit and spawn

@@ -1,9 +1,9 @@
 // queueing_cells.cpp: muster with a queue for each worker and stealing, against muster with one
 // queue for all.
 //
-// Waits on locks are not among the figures: nothing that an ordinary user may read counts a
-// process's futex calls. Context switches stand in for them: a wait that matters ends in one.
+// Waits for locks are among the figures only if this process may count them (lock_waits.hpp).
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "threads/contenders/muster_pool.hpp"
 #include "threads/latencies.hpp"
 #include "threads/lineup.hpp"
+#include "threads/lock_waits.hpp"
 #include "threads/posting.hpp"
 
 namespace muster::bench {
@@ -24,18 +25,38 @@ using QueueingPools = Lineup<MusterStealingPool, MusterGlobalPool>;
 
 constexpr unsigned kTreeDepth = 16;
 
-double switches_per_thousand(const Work& work) {
-  return 1000 * static_cast<double>(work.used.context_switches) / static_cast<double>(work.tasks);
+double per_thousand(std::uint64_t count, const Work& work) {
+  return 1000 * static_cast<double>(count) / static_cast<double>(work.tasks);
 }
 
-double million_per_second(const Work& work) {
-  return static_cast<double>(work.tasks) / work.used.wall_seconds / 1e6;
-}
-
-Sample speed_and_switches(const Work& work) {
+// What running tasks has cost beside their time. The pool is made in between, and its threads end:
+// its few waits then count too.
+template <class Run>
+Sample with_costs(const Run& run) {
+  std::optional<LockWaits> waits;
+  if (LockWaits::can_be_counted()) waits.emplace();
+  const auto [work, figures] = run();
   Sample sample = speed_of(work);
-  sample.figures = {million_per_second(work), switches_per_thousand(work)};
+  sample.figures = figures;
+  sample.figures.push_back(per_thousand(work.used.context_switches, work));
+  // One more than was counted, so that none at all can be divided by.
+  if (waits) sample.figures.push_back(per_thousand(waits->count() + 1, work));
   return sample;
+}
+
+std::vector<Column> with_cost_columns(std::vector<Column> columns, const std::string& name) {
+  columns.push_back({kQueueingGroup + kSwitchesSuffix, name});
+  if (LockWaits::can_be_counted()) columns.push_back({kQueueingGroup + kLockWaitsSuffix, name});
+  return columns;
+}
+
+struct Outcome {
+  Work work;
+  std::vector<double> figures;
+};
+
+Outcome with_speed(const Work& work) {
+  return {work, {static_cast<double>(work.tasks) / work.used.wall_seconds / 1e6}};
 }
 
 // So much work that the workers are busy for about a sixth of the time, in bursts that both need.
@@ -59,12 +80,13 @@ struct Load {
 
 // Bursts of tasks at even distances; their latency is from the post to the task's start.
 template <class Pool>
-Sample run_under_load(std::uint64_t items) {
+Outcome run_under_load(std::uint64_t items) {
   Load load{.latencies = Latencies(items), .posts = std::vector<Clock::time_point>(items)};
   Tally wake;
   Pool pool(kWorkers);
   wake_up(pool, wake, kWorkers);
   const Usage begin = usage_now();
+  const Usage own_begin = own_usage_now();
   Clock::time_point next = Clock::now();
   for (std::uint64_t i = 0; i < items; ++i) {
     if (i % kBurst == 0) std::this_thread::sleep_until(next += kBetweenBursts);
@@ -76,30 +98,32 @@ Sample run_under_load(std::uint64_t items) {
     });
   }
   load.tally.wait_for(items);
-  const Work work{items, usage_now() - begin};
-  Sample sample = speed_of(work);
-  sample.figures = {load.latencies.percentile_us(0.5), load.latencies.percentile_us(0.99),
-                    switches_per_thousand(work)};
-  return sample;
+  Usage used = usage_now() - begin;
+  // Those of the pool: this thread sleeps between bursts however tasks are queued.
+  used.context_switches -= (own_usage_now() - own_begin).context_switches;
+  return {.work = {items, used},
+          .figures = {load.latencies.percentile_us(0.5), load.latencies.percentile_us(0.99)}};
 }
 
 template <class Run>
 Cell speed_cell(const std::string& name, const Run& run) {
-  return {.group = kQueueingGroup,
-          .name = name,
-          .contenders = QueueingPools::all(run),
-          .columns = {{kQueueingGroup + kSpeedSuffix, name, Better::higher},
-                      {kQueueingGroup + kSwitchesSuffix, name}}};
+  return {
+      .group = kQueueingGroup,
+      .name = name,
+      .contenders = QueueingPools::all(run),
+      .columns = with_cost_columns({{kQueueingGroup + kSpeedSuffix, name, Better::higher}}, name)};
 }
 
 Cell loaded_cell() {
-  const auto run = []<class Pool>(std::uint64_t items) { return run_under_load<Pool>(items); };
+  const auto run = []<class Pool>(std::uint64_t items) {
+    return with_costs([&] { return run_under_load<Pool>(items); });
+  };
   return {.group = kQueueingGroup,
           .name = "bursts",
           .contenders = QueueingPools::all(run),
-          .columns = {{kQueueingGroup + kLatencySuffix, "bursts p50"},
-                      {kQueueingGroup + kLatencySuffix, "bursts p99"},
-                      {kQueueingGroup + kSwitchesSuffix, "bursts"}},
+          .columns = with_cost_columns({{kQueueingGroup + kLatencySuffix, "bursts p50"},
+                                        {kQueueingGroup + kLatencySuffix, "bursts p99"}},
+                                       "bursts"),
           .items = kLoadedTasks};
 }
 
@@ -107,10 +131,12 @@ Cell loaded_cell() {
 
 std::vector<Cell> queueing_cells() {
   const auto post = []<class Pool>(std::uint64_t items) {
-    return speed_and_switches(post_tasks<Pool>({.workers = kWorkers, .producers = 1}, items));
+    const Crew crew{.workers = kWorkers, .producers = 1};
+    return with_costs([&] { return with_speed(post_tasks<Pool>(crew, items)); });
   };
   const auto spawn = []<class Pool>(std::uint64_t items) {
-    return speed_and_switches(spawn_trees<Pool>({.workers = kWorkers, .depth = kTreeDepth}, items));
+    const Wood wood{.workers = kWorkers, .depth = kTreeDepth};
+    return with_costs([&] { return with_speed(spawn_trees<Pool>(wood, items)); });
   };
   return {speed_cell("post", post), speed_cell("spawn", spawn), loaded_cell()};
 }

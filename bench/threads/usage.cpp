@@ -14,17 +14,25 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-}  // namespace
-
-Usage usage_now() {
+Usage usage_of(__rusage_who who) {
   rusage used{};
-  if (getrusage(RUSAGE_SELF, &used) != 0) {
+  if (getrusage(who, &used) != 0) {
     throw std::system_error(errno, std::generic_category(), "getrusage");
   }
   const auto wall = std::chrono::steady_clock::now().time_since_epoch();
   return {.wall_seconds = std::chrono::duration<double>(wall).count(),
           .cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
           .context_switches = static_cast<std::uint64_t>(used.ru_nvcsw + used.ru_nivcsw)};
+}
+
+}  // namespace
+
+Usage usage_now() {
+  return usage_of(RUSAGE_SELF);
+}
+
+Usage own_usage_now() {
+  return usage_of(RUSAGE_THREAD);
 }
 
 }  // namespace muster::bench

@@ -14,6 +14,9 @@ struct Usage {
 
 Usage usage_now();
 
+// The same for the calling thread alone.
+Usage own_usage_now();
+
 inline Usage operator-(const Usage& later, const Usage& earlier) {
   return {.wall_seconds = later.wall_seconds - earlier.wall_seconds,
           .cpu_seconds = later.cpu_seconds - earlier.cpu_seconds,

@@ -89,6 +89,25 @@ std::vector<RatioGoal> round_trip_goals() {
            .least = 1}};
 }
 
+std::vector<RatioGoal> queueing_goals() {
+  const std::vector<Pair> pairs{{"stealing", "global"}};
+  return {{.claim = "stealing: at most a tenth of the lock waits of one queue for all",
+           .group = kQueueingGroup + kLockWaitsSuffix,
+           .pairs = pairs,
+           .least = 10},
+          // Not in bursts: after each the workers sleep, one switch each, however tasks are queued.
+          {.claim = "stealing: at most half of its context switches while there is work",
+           .group = kQueueingGroup + kSwitchesSuffix,
+           .pairs = pairs,
+           .cells = {"post", "spawn"},
+           .least = 2},
+          {.claim = "stealing: a lower p99 of waiting to be run",
+           .group = kQueueingGroup + kLatencySuffix,
+           .pairs = pairs,
+           .cells = {"bursts p99"},
+           .bound = Bound::ahead}};
+}
+
 std::vector<LimitGoal> limit_goals() {
   return {{.claim = "an idle pool uses at most 1 ms of CPU in 10 s",
            .group = kIdleGroup,
@@ -134,7 +153,8 @@ std::vector<GroupTable> thread_suite_tables() {
   }
   for (const auto& [suffix, unit] :
        {std::pair(kSpeedSuffix, ", M tasks/s"), std::pair(kLatencySuffix, ", us"),
-        std::pair(kSwitchesSuffix, " per 1000 tasks")}) {
+        std::pair(kSwitchesSuffix, " per 1000 tasks"),
+        std::pair(kLockWaitsSuffix, " per 1000 tasks")}) {
     tables.push_back({.group = kQueueingGroup + suffix,
                       .title = kQueueingGroup + suffix + unit,
                       .ratios = {{"stealing", "global"}},
@@ -145,7 +165,7 @@ std::vector<GroupTable> thread_suite_tables() {
 
 std::vector<Goal> thread_suite_goals(std::span<const CellResult> results) {
   std::vector<Goal> goals;
-  for (const auto make : {post_goals, fork_join_goals, round_trip_goals}) {
+  for (const auto make : {post_goals, fork_join_goals, round_trip_goals, queueing_goals}) {
     for (const RatioGoal& goal : make()) goals.push_back(judge(goal, results));
   }
   for (const LimitGoal& goal : limit_goals()) goals.push_back(judge(goal, results));
