@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <muster/error.hpp>
 #include <muster/sync/executor.hpp>
@@ -14,6 +15,9 @@ struct Registry {
   Mutex mutex;
   ExecutorId last MUSTER_GUARDED_BY(mutex) = 0;
   std::unordered_map<ExecutorId, std::weak_ptr<Executor>> living MUSTER_GUARDED_BY(mutex);
+
+  // Those of the parent process: what their threads held cannot be freed.
+  std::vector<std::shared_ptr<Executor>> orphans MUSTER_GUARDED_BY(mutex);
 };
 
 // The last executor of the parent process; 0 in a process that was not forked. Written while the
@@ -21,7 +25,16 @@ struct Registry {
 ExecutorId last_orphaned = 0;
 
 // Never destroyed: pools may end after main().
-Registry& registry();
+union Immortal {
+  Registry registry;
+  Immortal() noexcept : registry() {}
+  ~Immortal() {}  // NOLINT(modernize-use-equals-default): would destroy it
+};
+
+Registry& registry() noexcept {
+  static Immortal immortal;
+  return immortal.registry;
+}
 
 // Nobody holds the mutex while the process is copied.
 void before_fork() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) {
@@ -34,22 +47,19 @@ void after_fork_in_child() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) {
   Registry& all = registry();
   last_orphaned = all.last;
   for (const auto& [id, executor] : all.living) {
-    if (const std::shared_ptr<Executor> orphaned = executor.lock()) orphaned->orphan();
+    if (std::shared_ptr<Executor> orphaned = executor.lock()) {
+      orphaned->orphan();
+      all.orphans.push_back(std::move(orphaned));
+    }
   }
   all.living.clear();
   all.mutex.unlock();
 }
 
-Registry& registry() {
-  static auto* const registry = [] {
-    auto* const made = new Registry;
-    if (const int error = pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
-        error != 0) {
-      throw SystemFailure("watch for fork()", error, "free memory and retry");
-    }
-    return made;
-  }();
-  return *registry;
+int watch_for_forks() {
+  const int error = pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+  if (error != 0) throw SystemFailure("watch for fork()", error, "free memory and retry");
+  return error;
 }
 
 std::shared_ptr<Executor> find_executor(ExecutorId id) {
@@ -64,6 +74,7 @@ std::shared_ptr<Executor> find_executor(ExecutorId id) {
 Executor::~Executor() = default;
 
 ExecutorId register_executor(const std::shared_ptr<Executor>& executor) {
+  [[maybe_unused]] static const int watching = watch_for_forks();
   Registry& all = registry();
   const MutexLock lock(all.mutex);
   const ExecutorId id = ++all.last;

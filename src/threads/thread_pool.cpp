@@ -95,12 +95,7 @@ ThreadPool::ThreadPool(const ThreadPoolOptions& options)
     : crew_(make_crew(options)), id_(register_executor(crew_)) {}
 
 ThreadPool::~ThreadPool() {
-  if (is_orphaned(id_)) {
-    // Its threads cannot be joined, and what they held cannot be freed.
-    static std::vector<std::shared_ptr<Crew>>& kept = *new std::vector<std::shared_ptr<Crew>>;
-    kept.push_back(crew_);
-    return;
-  }
+  if (is_orphaned(id_)) return;  // its threads cannot be joined, and it is never freed
   MUSTER_ASSERT(!is_inside(), "a pool was destroyed by one of its own workers");
   crew_->stop({});
   forget_executor(id_);
