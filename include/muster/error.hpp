@@ -2,8 +2,9 @@
 //
 // An ordinary outcome (full, empty, timed out) is a return value, never an exception, and a broken
 // invariant aborts (MUSTER_ASSERT). What is left: the caller asked for something impossible
-// (InvalidArgument, WouldDeadlock), the world failed (SystemFailure), or a task was accepted and
-// will give no result (Stopped, Cancelled, Expired, TimedOut); those reach whoever waits for it.
+// (InvalidArgument, WouldDeadlock), the world failed (SystemFailure), there was no room
+// (QueueFull), or a task was accepted and will give no result (Stopped, Cancelled, Expired,
+// TimedOut, Dropped); those reach whoever waits for it.
 //
 //     try {
 //       ThreadPool pool(options);
@@ -33,6 +34,8 @@ enum class ErrorCode {
   cancelled,
   expired,
   timed_out,
+  queue_full,
+  dropped,
   would_deadlock,
 };
 
@@ -131,6 +134,24 @@ class MUSTER_API TimedOut : public Error {
   TimedOut(const TimedOut&) = default;
   TimedOut& operator=(const TimedOut&) = default;
   ~TimedOut() override;
+};
+
+// As many tasks wait as the pool lets wait, so it did not take this one.
+class MUSTER_API QueueFull : public Error {
+ public:
+  explicit QueueFull(const std::string& message) : Error(ErrorCode::queue_full, message) {}
+  QueueFull(const QueueFull&) = default;
+  QueueFull& operator=(const QueueFull&) = default;
+  ~QueueFull() override;
+};
+
+// The pool let go of the task before it began, because too many waited.
+class MUSTER_API Dropped : public Error {
+ public:
+  explicit Dropped(const std::string& message) : Error(ErrorCode::dropped, message) {}
+  Dropped(const Dropped&) = default;
+  Dropped& operator=(const Dropped&) = default;
+  ~Dropped() override;
 };
 
 // A worker was about to wait for something that cannot happen before it goes on.

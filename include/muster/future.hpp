@@ -65,7 +65,7 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
   void begin() noexcept { before_->add_callback(*this); }
 
   void on_settled() noexcept override {
-    Closure task{QueuedTask(this)};  // the task's reference
+    Closure task{QueuedContinuation(this)};  // the task's reference
     if (before_->error() != nullptr) {
       std::move(task)();  // nothing of the user's runs
     } else {

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <type_traits>
 #include <utility>
@@ -53,7 +54,9 @@ class MUSTER_API ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   // Runs `task` on a worker, some time. Allocates nothing for a callable of up to 48 bytes. What it
-  // throws goes to on_error. Throws Stopped after stop().
+  // throws goes to on_error. Throws Stopped after stop(). If too many tasks wait already, it does
+  // what the options' `admission` says: waits for room, throws QueueFull, drops a task, or runs
+  // this one right here.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
   void post(F&& task) {
@@ -69,7 +72,24 @@ class MUSTER_API ThreadPool {
     post_ranked(options.priority, detail::posted_task(*crew_, options, std::forward<F>(task)));
   }
 
-  // The same with a result. After stop() the future holds Stopped.
+  // The same, but never waits, drops or runs anything: false if too many tasks wait. What was moved
+  // in is gone then; pass an lvalue to keep it.
+  template <class F>
+    requires std::is_invocable_v<std::decay_t<F>&>
+  [[nodiscard]] bool try_post(F&& task) {
+    check_callable(task);
+    return try_post_closure(0, Closure(std::forward<F>(task)));
+  }
+  template <detail::TaskWithOptions F>
+  [[nodiscard]] bool try_post(const TaskOptions& options, F&& task) {
+    check_callable(task);
+    check(options);
+    return try_post_closure(options.priority,
+                            detail::posted_task(*crew_, options, std::forward<F>(task)));
+  }
+
+  // As post(), with a result. After stop() the future holds Stopped; QueueFull or Dropped if there
+  // was no room.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
   [[nodiscard]] auto submit(F&& task) {
@@ -90,6 +110,22 @@ class MUSTER_API ThreadPool {
     auto* const state = detail::submitted_task(*crew_, id_, options, std::forward<F>(task));
     Future<detail::TaskResult<F>> future{FutureRef(state)};
     submit_state(options.priority, state);
+    return future;
+  }
+
+  // The same, but never waits, drops or runs anything: nothing if too many tasks wait.
+  template <class F>
+    requires std::is_invocable_v<std::decay_t<F>&>
+  [[nodiscard]] auto try_submit(F&& task) {
+    return try_submit(TaskOptions{}, std::forward<F>(task));
+  }
+  template <detail::TaskWithOptions F>
+  [[nodiscard]] auto try_submit(const TaskOptions& options, F&& task) {
+    check_callable(task);
+    check(options);
+    auto* const state = detail::submitted_task(*crew_, id_, options, std::forward<F>(task));
+    std::optional<Future<detail::TaskResult<F>>> future{FutureRef(state)};
+    if (!try_submit_state(options.priority, state)) future.reset();
     return future;
   }
 
@@ -199,7 +235,15 @@ class MUSTER_API ThreadPool {
   }
 
   [[noreturn]] static void refuse_empty_callable();
+  friend class Strand;
+  friend class TaskGroup;
+
   void post_closure(Closure&& task);
+  bool try_post_closure(int priority, Closure&& task);
+  bool try_submit_state(int priority, FutureStateBase* state);
+
+  // Finds room in any case. Throws Stopped.
+  void post_always(Closure&& task);
   void post_ranked(int priority, Closure&& task);
   void submit_state(int priority, FutureStateBase* state);
   Timer start_after(Duration delay, std::unique_ptr<detail::TimerCall> call);

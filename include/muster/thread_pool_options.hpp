@@ -15,6 +15,7 @@
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
 #include <muster/error.hpp>
+#include <muster/policy/admission.hpp>
 
 namespace muster {
 
@@ -47,6 +48,12 @@ enum class Pinning {
   listed,   // the CPUs of `cpus`, in that order
 };
 
+// A task that was dropped for want of room.
+struct DroppedTask {
+  std::string name;  // from its TaskOptions; often empty
+  WhenFull when_full = WhenFull::drop_newest;
+};
+
 struct ThreadPoolOptions {
   // Threads, up to 1024. 0: one per CPU that this process may use, by its mask and its cgroup
   // quota.
@@ -55,6 +62,17 @@ struct ThreadPoolOptions {
   Queueing queueing = Queueing::stealing;
   IdlePolicy idle = IdlePolicy::balanced;
   Start start = Start::eager;
+
+  // How many tasks may wait, and what happens to one from outside that finds no room. Always let in
+  // and only counted: what workers post, and what goes on with work that was let in (continuations,
+  // coroutines, timers, groups, strands). A bound of 1024 per worker or more is not looked at until
+  // 1024 tasks from outside wait with each worker, and may then be passed by as many as threads
+  // post at that moment. max_queued_per_key must be 0 as yet.
+  AdmissionOptions admission = {};
+
+  // Called with each task that is dropped, on the thread that posts and finds no room. Must not
+  // throw. Futures of such tasks say Dropped.
+  std::function<void(const DroppedTask&)> on_drop = {};
 
   // A waiting task gains a step of priority each time this has passed, so none waits for ever
   // behind others that keep coming. From 1 ns to a day. All tasks then wait in one ordered queue
@@ -121,6 +139,17 @@ struct ThreadPoolStats {
   unsigned sleeping_workers = 0;
   unsigned blocked_workers = 0;  // those that a spare stands in for, or should
   unsigned spare_workers = 0;    // started, whether needed now or not
+
+  // What became of tasks that found no room.
+  struct Admission {
+    std::uint64_t rejected = 0;
+    std::uint64_t dropped_oldest = 0;
+    std::uint64_t dropped_newest = 0;
+    std::uint64_t blocked = 0;         // had to wait, whatever came of it
+    std::uint64_t block_timeouts = 0;  // of those, in vain
+    std::uint64_t caller_ran = 0;
+  };
+  Admission admission = {};
 };
 
 enum class Stop {

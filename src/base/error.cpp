@@ -43,6 +43,10 @@ std::string_view to_string(ErrorCode code) {
       return "expired";
     case ErrorCode::timed_out:
       return "timed_out";
+    case ErrorCode::queue_full:
+      return "queue_full";
+    case ErrorCode::dropped:
+      return "dropped";
     case ErrorCode::would_deadlock:
       return "would_deadlock";
   }
@@ -70,6 +74,8 @@ Stopped::~Stopped() = default;
 Cancelled::~Cancelled() = default;
 Expired::~Expired() = default;
 TimedOut::~TimedOut() = default;
+QueueFull::~QueueFull() = default;
+Dropped::~Dropped() = default;
 WouldDeadlock::~WouldDeadlock() = default;
 
 }  // namespace muster

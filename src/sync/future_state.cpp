@@ -7,6 +7,7 @@
 #include <muster/error.hpp>
 #include <muster/sync/backoff.hpp>
 #include <muster/sync/blocking.hpp>
+#include <muster/sync/dropping.hpp>
 #include <muster/sync/futex.hpp>
 #include <muster/sync/future_state.hpp>
 #include <muster/sync/player.hpp>
@@ -141,8 +142,7 @@ void FutureStateBase::drop_reference() noexcept {
 
 QueuedTask::~QueuedTask() {
   if (!state_ || state_->is_settled()) return;
-  state_->abandon(std::make_exception_ptr(
-      Stopped(state_->describe() + " was dropped before it began: its pool stopped")));
+  state_->abandon(Dropping::error_for(state_->describe(), state_->name()));
 }
 
 }  // namespace muster

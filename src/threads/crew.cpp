@@ -15,18 +15,15 @@
 #include "threads/timers.hpp"
 
 namespace muster {
-namespace {
-
-// The inbox for the next task from this thread.
-constinit thread_local std::size_t inbox_in_turn = 0;
-
-}  // namespace
+namespace {}  // namespace
 
 Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
     : options_(options),
       topology_(std::move(topology)),
       cpus_(place_workers(topology_, options)),
+      gate_(options.admission, options.workers * Worker::kRingCapacity),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
+      is_plain_(has_inboxes_ && !gate_.is_counted()),
       roster_(options.workers, options.max_spare_workers, [this] { recruit(); }),
       slots_(options.workers + options.max_spare_workers),
       timers_(make_timers()),
@@ -53,60 +50,6 @@ Crew::~Crew() {
   if (options_.simulation != nullptr) options_.simulation->leave(*this);
 }
 
-Crew::From Crew::from_where() const noexcept {
-  const Worker* const self = Worker::current();
-  return self != nullptr && &self->crew() == this ? From::inside : From::outside;
-}
-
-void Crew::post(Closure&& task) {
-  const From from = from_where();
-  if (!has_inboxes_) [[unlikely]]
-    return post_in_order(0, std::move(task), from);
-  if (from == From::inside) return Worker::current()->post_from_inside(std::move(task));
-  if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
-  place(std::move(task));
-  roster_.notify_from_outside();
-  // sync(closed): the fence in notify() stands between the push and this look. relaxed: so it sees
-  // the closing, or the workers see the push before they end.
-  if (closed_.load(relaxed)) stop_and_run_leftovers();
-}
-
-// The timer thread is let in also after the closing, with a task that was due or what follows one
-// that has timed out: none of them must run there. If no worker is left, stop() runs it.
-void Crew::execute(Closure&& task) {
-  if (!timers_->is_own_thread()) return post(std::move(task));
-  if (!has_inboxes_) return post_in_order(0, std::move(task), From::inside);
-  place(std::move(task));
-  roster_.notify();
-}
-
-void Crew::post_ranked(Priority priority, Closure&& task) {
-  if (priority == 0) return post(std::move(task));
-  post_in_order(priority, std::move(task), from_where());
-}
-
-// Not through inboxes.
-void Crew::post_in_order(Priority priority, Closure&& task, From from) {
-  if (priority == 0 && !options_.priority_aging) return post_shared(std::move(task), from);
-  if (from == From::outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again below
-  ensure_started();
-  if (options_.priority_aging) {
-    ranked_.push_aging(priority, current_time(), std::move(task));
-  } else {
-    ranked_.push(priority, std::move(task));
-  }
-  if (options_.queueing == Queueing::global) {
-    {
-      const MutexLock lock(shared_mutex_);
-      shared_work_.notify_one();
-    }
-    recruit();
-  }
-  roster_.notify();
-  // sync(closed): as in post(). relaxed: as there.
-  if (from == From::outside && closed_.load(relaxed)) stop_and_run_leftovers();
-}
-
 void Crew::refuse() const {
   throw Stopped(is_orphaned(id()) ? "cannot post a task: the pool belongs to the parent of this "
                                     "process; make a new one after fork()"
@@ -117,21 +60,6 @@ void Crew::refuse() const {
 void Crew::orphan() noexcept {
   closed_.store(true, relaxed);  // relaxed: there is one thread
   Worker::leave_pool();
-}
-
-// In turn; but a ring that is full is left alone as long as another has room.
-void Crew::place(Closure&& task) {
-  const std::size_t count = ensure_started();
-  if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
-  const std::size_t first = inbox_in_turn < count ? inbox_in_turn : 0;
-  inbox_in_turn = first + 1;
-  std::size_t index = first;
-  do {
-    // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing
-    if (worker(index)->inbox().try_push(std::move(task))) return;
-    index = index + 1 < count ? index + 1 : 0;
-  } while (index != first);
-  worker(first)->inbox().push(std::move(task));
 }
 
 bool Crew::has_work() noexcept {
@@ -147,7 +75,7 @@ bool Crew::has_work() noexcept {
 Crew::Counts Crew::counts() const noexcept {
   Counts counts;
   // sync(task-done): what the counted tasks did is visible, and so is what they have posted.
-  counts.done = leftovers_done_.load(acquire);
+  counts.done = done_elsewhere_.load(acquire);
   for_each_worker([&](const Worker& worker) {
     const Worker::Counters& own = worker.counters();
     counts.done += own.done.load(acquire) + own.moved.load(acquire);  // sync(task-done)
@@ -208,6 +136,7 @@ StopResult Crew::stop(const StopOptions& options) {
   {
     const MutexLock lock(start_mutex_);
   }
+  gate_.close();
   spares_.close();
   roster_.wake_all();
   {
@@ -260,13 +189,14 @@ void Crew::stop_and_run_leftovers() {
 // Tasks that were pushed while the workers ended. They were accepted, so they are run.
 void Crew::run_leftovers() {
   const auto run = [this](Closure& task) {
+    gate_.leave();
     try {
       if (!is_discarding()) std::move(task)();
     } catch (...) {
       report(std::current_exception());
     }
     task.reset();                           // NOLINT(bugprone-use-after-move): if it was not called
-    leftovers_done_.fetch_add(1, release);  // sync(task-done): pairs with counts()
+    done_elsewhere_.fetch_add(1, release);  // sync(task-done): pairs with counts()
   };
   Closure task;
   while (ranked_.try_pop_urgent(task)) run(task);
@@ -297,24 +227,7 @@ void Crew::report(std::exception_ptr error, std::string_view task_name) noexcept
 }
 
 void Crew::note_failure() noexcept {
-  if (from_where() == From::inside) Worker::current()->note_failure();
-}
-
-void Crew::post_shared(Closure&& task, From from) {
-  ensure_started();
-  bool all_busy = false;
-  {
-    const MutexLock lock(shared_mutex_);
-    // relaxed: a worker that ends has seen, under the mutex, the crew closed and nothing left.
-    if (from == From::outside && closed_.load(relaxed)) refuse();
-    shared_.push_back(std::move(task));
-    // relaxed: written under the mutex; a count for others.
-    shared_pushed_.store(shared_pushed_.load(relaxed) + 1, relaxed);
-    all_busy = shared_.size() > shared_waiting_;
-  }
-  shared_work_.notify_one();
-  // relaxed: recruit() looks again.
-  if (all_busy && started_regulars_.load(relaxed) != options_.workers) recruit();
+  if (origin() == Origin::inside) Worker::current()->note_failure();
 }
 
 bool Crew::pop_shared(Closure& out) {
@@ -341,6 +254,7 @@ bool Crew::take_shared(Closure& out) {
   if (shared_.empty()) return ranked_.try_pop_idle(out);
   out = std::move(shared_.front());
   shared_.pop_front();
+  shared_size_.store(shared_.size(), relaxed);  // relaxed: racy for others
   return true;
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <muster/base/cpu_topology.hpp>
+#include <muster/policy/admission.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/blocking.hpp>
 #include <muster/sync/cache_line.hpp>
@@ -31,6 +32,7 @@
 #include <muster/thread_pool.hpp>
 #include <muster/threads/roster.hpp>
 
+#include "threads/gate.hpp"
 #include "threads/placement.hpp"
 #include "threads/ranked_queue.hpp"
 #include "threads/spares.hpp"
@@ -46,9 +48,16 @@ class Crew final : public Executor, public Employer {
   Crew(const ThreadPoolOptions& options, CpuTopology topology);
   ~Crew() override;
 
-  // Throws Stopped.
+  // Throws Stopped, or QueueFull if that is what the options say; does otherwise what they say.
   void post(Closure&& task);
   void post_ranked(Priority priority, Closure&& task);
+
+  // False: there is no room, and the task is the caller's. Never waits. Throws Stopped.
+  [[nodiscard]] bool try_post(Priority priority, Closure&& task);
+
+  // Is counted, and always finds room. Throws Stopped.
+  void post_always(Closure&& task);
+
   void execute(Closure&& task) override;
   void orphan() noexcept override;
 
@@ -88,6 +97,7 @@ class Crew final : public Executor, public Employer {
   void end_blocking() noexcept override { spares_.end_blocking(); }
   ExecutorId executor_id() const noexcept override { return id(); }
   Spares& spares() noexcept { return spares_; }
+  Gate& gate() noexcept { return gate_; }
 
   // Tasks whose priority is not 0.
   RankedQueue& ranked() noexcept { return ranked_; }
@@ -126,7 +136,6 @@ class Crew final : public Executor, public Employer {
   bool wait_for_ends(std::optional<Duration> timeout) MUSTER_EXCLUDES(idle_mutex_);
   ThreadPoolStats lifetime_stats() const;
   std::shared_ptr<Timers> make_timers();
-  void place(Closure&& task);
 
   // Those that were started.
   template <class Visit>
@@ -155,12 +164,29 @@ class Crew final : public Executor, public Employer {
     return started != 0 ? started : start_first();
   }
   void pin(std::size_t index) const;
-  enum class From { inside, outside };
-  void post_in_order(Priority priority, Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
-  void post_shared(Closure&& task, From from) MUSTER_EXCLUDES(shared_mutex_);
+
+  // How a task gets in when there is no room. From inside, and what follows from tasks that were
+  // accepted, always.
+  enum class Entry { by_policy, if_room, always };
+
+  [[nodiscard]] bool post_special(Priority priority, Closure& task, Entry entry);
+  [[nodiscard]] bool find_room(Closure& task, Entry entry);
+  [[nodiscard]] bool has_room() noexcept;
+  [[nodiscard]] bool wait_for_room();
+  [[noreturn]] void reject();
+  bool drop_oldest();
+  bool take_oldest_from(Worker& worker, Closure& task);
+  void drop(Closure&& task, WhenFull when_full);
+  void run_here(Closure&& task);
+  std::size_t queued_approx() noexcept;
+
+  [[nodiscard]] bool try_place(Closure& task);
+  [[nodiscard]] bool spill(Closure& task, Entry entry);
+  void enqueue(Priority priority, Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
+  void enqueue_shared(Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
   bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
   [[noreturn]] void refuse() const;
-  [[nodiscard]] From from_where() const noexcept;
+  [[nodiscard]] Origin origin() const noexcept;
   void stop_and_run_leftovers();
   void run_leftovers();
 
@@ -174,7 +200,9 @@ class Crew final : public Executor, public Employer {
   const ThreadPoolOptions options_;
   const CpuTopology topology_;
   const std::vector<unsigned> cpus_;  // of the regular workers; empty: not pinned
-  const bool has_inboxes_;            // where ordinary tasks go
+  Gate gate_;
+  const bool has_inboxes_;  // where ordinary tasks go
+  const bool is_plain_;     // and nobody counts them
   Roster roster_;
   std::vector<Slot> slots_;
   const std::shared_ptr<Timers> timers_;
@@ -183,7 +211,7 @@ class Crew final : public Executor, public Employer {
   alignas(kCacheLine) Atomic<bool> closed_ = false;
   Atomic<bool> discarding_ = false;
   Atomic<std::uint32_t> idle_waiters_ = 0;
-  Atomic<std::uint64_t> leftovers_done_ = 0;
+  Atomic<std::uint64_t> done_elsewhere_ = 0;  // run when no worker was left, or dropped
   RankedQueue ranked_;
   Spares spares_;
 
@@ -212,6 +240,7 @@ class Crew final : public Executor, public Employer {
   std::size_t shared_waiting_ MUSTER_GUARDED_BY(shared_mutex_) = 0;
   std::deque<Closure> shared_ MUSTER_GUARDED_BY(shared_mutex_);
   Atomic<std::uint64_t> shared_pushed_ = 0;  // also read without the mutex
+  Atomic<std::size_t> shared_size_ = 0;      // the same
 };
 
 }  // namespace muster

@@ -24,6 +24,12 @@ ThreadPoolStats Crew::stats() const {
     now.parks -= then.parks;
     now.wakes -= then.wakes;
   }
+  stats.admission.rejected -= reset_.admission.rejected;
+  stats.admission.dropped_oldest -= reset_.admission.dropped_oldest;
+  stats.admission.dropped_newest -= reset_.admission.dropped_newest;
+  stats.admission.blocked -= reset_.admission.blocked;
+  stats.admission.block_timeouts -= reset_.admission.block_timeouts;
+  stats.admission.caller_ran -= reset_.admission.caller_ran;
   return stats;
 }
 
@@ -39,9 +45,9 @@ ThreadPoolStats Crew::lifetime_stats() const {
   const auto read = [](const Atomic<std::uint64_t>& counter) {
     return counter.load(relaxed);  // relaxed: a count
   };
-  stats.completed = read(leftovers_done_);
+  stats.completed = read(done_elsewhere_);
   stats.submitted = read(shared_pushed_) + ranked_.pushed_approx();
-  stats.queued = ranked_.size_approx();
+  stats.queued = ranked_.size_approx() + shared_size_.load(relaxed);  // relaxed: a count
   for_each_worker([&](Worker& worker) {
     const Worker::Counters& counters = worker.counters();
     const ForkStack::Counters& forks = worker.forks().counters();
@@ -70,6 +76,13 @@ ThreadPoolStats Crew::lifetime_stats() const {
   stats.sleeping_workers = static_cast<unsigned>(roster_.sleeping_approx());
   stats.blocked_workers = static_cast<unsigned>(spares_.blocked_approx());
   stats.spare_workers = static_cast<unsigned>(worker_span() - options_.workers);
+  const Gate::Counters& gate = gate_.counters();
+  stats.admission = {.rejected = read(gate.rejected),
+                     .dropped_oldest = read(gate.dropped_oldest),
+                     .dropped_newest = read(gate.dropped_newest),
+                     .blocked = read(gate.blocked),
+                     .block_timeouts = read(gate.block_timeouts),
+                     .caller_ran = read(gate.caller_ran)};
   return stats;
 }
 

@@ -28,7 +28,7 @@ void ScheduleAwaiter::await_suspend(std::coroutine_handle<> coroutine) {
   suspension_.begin(coroutine);
   Closure resumption{Resumption(suspension_)};
   try {
-    crew.post(std::move(resumption));
+    crew.post_always(std::move(resumption));
   } catch (...) {
     suspension_.withdraw();  // it was not taken, so this thread still has it alone
     throw;

@@ -75,6 +75,8 @@ struct Inside {
 // Stands in the pool's queues for a strand that is not at rest.
 class Strand::Turn {
  public:
+  static constexpr bool kMustRun = true;
+
   explicit Turn(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
   Turn(Turn&& other) noexcept = default;
   ~Turn() {
@@ -97,7 +99,7 @@ class Strand::Turn {
         error = std::current_exception();
       }
     }
-    state->pool().post(Turn(state));
+    state->pool().post_always(Closure(Turn(state)));
     rethrow(error);
   }
 
@@ -115,7 +117,7 @@ Strand::Strand(ThreadPool& pool) : state_(std::make_shared<State>(pool)) {}
 Strand::~Strand() = default;
 
 void Strand::post_closure(Closure&& task) {
-  if (state_->add(std::move(task))) state_->pool().post(Turn(state_));
+  if (state_->add(std::move(task))) state_->pool().post_always(Closure(Turn(state_)));
 }
 
 bool Strand::is_inside() const noexcept {

@@ -141,6 +141,8 @@ class TaskGroup::State {
 // Stands in the pool's queues for one task, whichever.
 class TaskGroup::Ticket {
  public:
+  static constexpr bool kMustRun = true;
+
   Ticket(std::shared_ptr<State> state, std::uint64_t number) noexcept
       : state_(std::move(state)), number_(number) {}
   Ticket(Ticket&& other) noexcept = default;
@@ -163,7 +165,7 @@ TaskGroup::~TaskGroup() {
 }
 
 void TaskGroup::run_closure(Closure&& task) {
-  pool_.post(Ticket(state_, state_->add(std::move(task))));
+  pool_.post_always(Closure(Ticket(state_, state_->add(std::move(task)))));
 }
 
 void TaskGroup::wait() {

@@ -67,6 +67,15 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
                    .value = std::to_string(aging->count()) + " ns",
                    .rule = "must be more than 0, and a day at most"});
   }
+  for (BadField& each : validate(options.admission)) {
+    each.field = "admission." + each.field;
+    bad.push_back(std::move(each));
+  }
+  if (options.admission.max_queued_per_key != 0) {
+    bad.push_back({.field = "admission.max_queued_per_key",
+                   .value = std::to_string(options.admission.max_queued_per_key),
+                   .rule = "must be 0: tasks have no affinity keys yet"});
+  }
   if ((options.pinning == Pinning::listed) == options.cpus.empty()) {
     bad.push_back({.field = "cpus",
                    .value = options.cpus.empty() ? "empty" : format_cpu_list(options.cpus),
@@ -116,7 +125,27 @@ void ThreadPool::submit_state(int priority, FutureStateBase* state) {
   } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): see below
     if (is_orphaned(id_)) state->abandon(std::current_exception());
     // Otherwise the closure is destroyed unrun, which settles the future with Stopped.
+  } catch (const QueueFull&) {
+    state->abandon(std::current_exception());
   }
+}
+
+bool ThreadPool::try_post_closure(int priority, Closure&& task) {
+  return crew_->try_post(static_cast<Priority>(priority), std::move(task));
+}
+
+bool ThreadPool::try_submit_state(int priority, FutureStateBase* state) {
+  Closure task{QueuedTask(state)};
+  try {
+    return crew_->try_post(static_cast<Priority>(priority), std::move(task));
+  } catch (const Stopped&) {  // as in submit_state()
+    if (is_orphaned(id_)) state->abandon(std::current_exception());
+    return true;
+  }
+}
+
+void ThreadPool::post_always(Closure&& task) {
+  crew_->post_always(std::move(task));
 }
 
 void ThreadPool::check(const TaskOptions& options) {

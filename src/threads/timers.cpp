@@ -49,6 +49,8 @@ class TimerState {
 // Stands in the crew's queues for a timer whose time has come.
 class Timers::Run {
  public:
+  static constexpr bool kMustRun = true;
+
   explicit Run(std::shared_ptr<TimerState> timer) noexcept : timer_(std::move(timer)) {}
   Run(Run&& other) noexcept = default;
   ~Run() {

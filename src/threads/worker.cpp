@@ -17,9 +17,6 @@ namespace {
 
 constinit thread_local Worker* current_worker = nullptr;
 
-// Tasks that wait in an inbox before they cost memory of their own.
-constexpr std::size_t kRingCapacity = 1024;
-
 // Tasks posted from inside before the deque for them grows.
 constexpr std::size_t kFirstPosted = 256;
 
@@ -334,6 +331,7 @@ void Worker::run(Found& found) {
 }
 
 void Worker::run_task(Closure& task) {
+  crew_.gate().leave();
   if (crew_.is_discarding()) {
     task.reset();
     count(counters_.dropped);

@@ -29,6 +29,9 @@ class Crew;
 
 class Worker {
  public:
+  // Tasks that wait in an inbox before they cost memory of their own.
+  static constexpr std::size_t kRingCapacity = 1024;
+
   Worker(Crew& crew, std::size_t index, std::uint64_t seed);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

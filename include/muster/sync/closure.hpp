@@ -62,6 +62,9 @@ class Closure {
     std::exchange(kind_, nullptr)->run(storage_);
   }
 
+  // Others count on its being called: the type of the callable says so by a member kMustRun.
+  [[nodiscard]] bool must_run() const noexcept { return kind_ != nullptr && kind_->must_run; }
+
   // Destroys the callable without calling it.
   void reset() noexcept {
     if (kind_ == nullptr) return;
@@ -74,7 +77,11 @@ class Closure {
     void (*run)(void* storage);                   // and destroy
     void (*drop)(void* storage) noexcept;         // null: nothing to do
     void (*move)(void* from, void* to) noexcept;  // and destroy `from`; null: copy the bytes
+    bool must_run;
   };
+
+  template <class Callable>
+  static constexpr bool kMustRun = requires { Callable::kMustRun; };
 
   template <class Callable>
   static constexpr bool kFits =
@@ -112,13 +119,15 @@ class Closure {
                   : +[](void* from, void* to) noexcept {
                       const Destroyed<Callable> guard{inside<Callable>(from)};
                       std::construct_at(static_cast<Callable*>(to), std::move(guard.callable));
-                    }};
+                    },
+      .must_run = kMustRun<Callable>};
 
   template <class Callable>
   static constexpr Kind kOutside = {
       .run = [](void* storage) { std::invoke(*owned<Callable>(storage)); },
       .drop = [](void* storage) noexcept { owned<Callable>(storage).reset(); },
-      .move = nullptr};
+      .move = nullptr,
+      .must_run = kMustRun<Callable>};
 
   // Requires: this is empty.
   void take(Closure& other) noexcept {

@@ -96,6 +96,9 @@ class MUSTER_API FutureStateBase {
   void add_reference() noexcept { references_.fetch_add(1, relaxed); }
   void drop_reference() noexcept;
 
+  // What its options call the task, or nothing.
+  [[nodiscard]] virtual std::string name() const { return {}; }
+
   // What messages call the task.
   [[nodiscard]] virtual std::string describe() const { return "the task"; }
 
@@ -232,6 +235,13 @@ class MUSTER_API QueuedTask {
 
  private:
   FutureRef<FutureStateBase> state_;
+};
+
+// The same of what follows a task that was accepted.
+class QueuedContinuation : public QueuedTask {
+ public:
+  static constexpr bool kMustRun = true;
+  using QueuedTask::QueuedTask;
 };
 
 }  // namespace muster

@@ -54,6 +54,8 @@ class Suspension {
 // Stands for a suspended coroutine in a queue.
 class MUSTER_API Resumption {
  public:
+  static constexpr bool kMustRun = true;
+
   explicit Resumption(Suspension& suspension) noexcept : suspension_(&suspension) {}
   Resumption(Resumption&& other) noexcept
       : suspension_(std::exchange(other.suspension_, nullptr)) {}

@@ -64,6 +64,8 @@ class MUSTER_API TaskGuard {
   TaskGuard& operator=(const TaskGuard&) = delete;
   ~TaskGuard();
 
+  [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
+
   // `task "resize"`, or `the task`.
   [[nodiscard]] std::string describe() const;
 
@@ -143,6 +145,7 @@ class GuardedTask final : public FutureState<T> {
     this->settle_with(std::move(error));
   }
   void drop_task() noexcept override { callable_.reset(); }
+  [[nodiscard]] std::string name() const override { return guard_.name(); }
   [[nodiscard]] std::string describe() const override { return guard_.describe(); }
 
   // NOLINTBEGIN(bugprone-unchecked-optional-access): claimed once

@@ -65,6 +65,8 @@ TEST(Error, EveryCodeHasAName) {
   EXPECT_EQ(to_string(ErrorCode::invalid_argument), "invalid_argument");
   EXPECT_EQ(to_string(ErrorCode::system_failure), "system_failure");
   EXPECT_EQ(to_string(TimedOut("late").code()), "timed_out");
+  EXPECT_EQ(to_string(QueueFull("no room").code()), "queue_full");
+  EXPECT_EQ(to_string(Dropped("too many").code()), "dropped");
 }
 
 }  // namespace

@@ -30,6 +30,21 @@ TEST(Closure, AnEmptyOneIsFalseAndCanBeReset) {
   EXPECT_FALSE(moved);
 }
 
+struct Counted {
+  static constexpr bool kMustRun = true;
+  std::array<char, 100> large = {};
+  void operator()() const {}
+};
+
+TEST(Closure, KnowsWhetherOthersCountOnItsBeingCalled) {
+  EXPECT_FALSE(Closure().must_run());
+  EXPECT_FALSE(Closure([] {}).must_run());
+  Closure counted{Counted{}};
+  EXPECT_TRUE(counted.must_run());
+  counted.reset();
+  EXPECT_FALSE(counted.must_run());
+}
+
 TEST(Closure, MovingTakesTheCallableAlong) {
   std::string text;
   Closure first([&text, word = std::string("short")] { text += word; });

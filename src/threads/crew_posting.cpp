@@ -1,0 +1,283 @@
+// crew_posting.cpp: how a task gets into a queue, and what becomes of it if there is no room.
+#include <string>
+#include <utility>
+
+#include <muster/simulation.hpp>
+#include <muster/sync/blocking.hpp>
+#include <muster/sync/dropping.hpp>
+#include <muster/sync/future_state.hpp>
+#include <muster/sync/player.hpp>
+
+#include "threads/crew.hpp"
+#include "threads/timers.hpp"
+
+namespace muster {
+namespace {
+
+// The inbox for the next task from this thread.
+constinit thread_local std::size_t inbox_in_turn = 0;
+
+void count(Atomic<std::uint64_t>& counter) noexcept {
+  counter.fetch_add(1, relaxed);  // relaxed: a count
+}
+
+}  // namespace
+
+Origin Crew::origin() const noexcept {
+  const Worker* const self = Worker::current();
+  return self != nullptr && &self->crew() == this ? Origin::inside : Origin::outside;
+}
+
+void Crew::post(Closure&& task) {
+  if (!is_plain_) [[unlikely]]
+    return static_cast<void>(post_special(0, task, Entry::by_policy));
+  if (origin() == Origin::inside) return Worker::current()->post_from_inside(std::move(task));
+  if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
+  if (!try_place(task) && !spill(task, Entry::by_policy)) return;
+  roster_.notify_from_outside();
+  // sync(closed): the fence in the notice stands between the push and this look. relaxed: so it
+  // sees the closing, or the workers see the push before they end.
+  if (closed_.load(relaxed)) stop_and_run_leftovers();
+}
+
+void Crew::post_ranked(Priority priority, Closure&& task) {
+  if (priority == 0) return post(std::move(task));
+  static_cast<void>(post_special(priority, task, Entry::by_policy));
+}
+
+bool Crew::try_post(Priority priority, Closure&& task) {
+  return post_special(priority, task, Entry::if_room);
+}
+
+void Crew::post_always(Closure&& task) {
+  static_cast<void>(post_special(0, task, Entry::always));
+}
+
+// The timer thread is let in also after the closing, with a task that was due or what follows one
+// that has timed out: none of them must run there. If no worker is left, stop() runs it.
+void Crew::execute(Closure&& task) {
+  if (!timers_->is_own_thread()) return post_always(std::move(task));
+  gate_.enter();
+  enqueue(0, std::move(task), Origin::inside);
+}
+
+// With a look at everything. False: there was no room, and the policy has seen to the task; or, if
+// it need only have come in if there was room, it is the caller's.
+bool Crew::post_special(Priority priority, Closure& task, Entry entry) {
+  const Origin from = origin();
+  if (from == Origin::inside) {
+    gate_.enter();
+    enqueue(priority, std::move(task), from);
+    return true;
+  }
+  if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
+  const bool is_spread = has_inboxes_ && priority == 0 && !gate_.is_counted();
+  if (is_spread) {
+    if (!try_place(task) && !spill(task, entry)) return false;
+    roster_.notify_from_outside();
+  } else {
+    if (entry == Entry::always) {
+      gate_.enter();
+    } else if (!find_room(task, entry)) {
+      return false;
+    }
+    try {
+      enqueue(priority, std::move(task), from);
+    } catch (...) {
+      gate_.leave();
+      throw;
+    }
+  }
+  // sync(closed): as in post(). relaxed: as there.
+  if (closed_.load(relaxed)) stop_and_run_leftovers();
+  return true;
+}
+
+// There is room for it, or it does not matter.
+void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
+  if (priority == 0 && has_inboxes_) {
+    const Worker* const self = Worker::current();
+    if (from == Origin::inside && self != nullptr && &self->crew() == this) {
+      return Worker::current()->post_from_inside(std::move(task));
+    }
+    if (!try_place(task)) static_cast<void>(spill(task, Entry::always));
+    roster_.notify_from_outside();
+    return;
+  }
+  if (priority == 0 && !options_.priority_aging) return enqueue_shared(std::move(task), from);
+  ensure_started();
+  if (options_.priority_aging) {
+    ranked_.push_aging(priority, current_time(), std::move(task));
+  } else {
+    ranked_.push(priority, std::move(task));
+  }
+  if (options_.queueing == Queueing::global) {
+    {
+      const MutexLock lock(shared_mutex_);
+      shared_work_.notify_one();
+    }
+    recruit();
+  }
+  roster_.notify();
+}
+
+void Crew::enqueue_shared(Closure&& task, Origin from) {
+  ensure_started();
+  bool all_busy = false;
+  {
+    const MutexLock lock(shared_mutex_);
+    // relaxed: a worker that ends has seen, under the mutex, the crew closed and nothing left.
+    if (from == Origin::outside && closed_.load(relaxed)) refuse();
+    shared_.push_back(std::move(task));
+    // relaxed: written under the mutex; counts for others.
+    shared_pushed_.store(shared_pushed_.load(relaxed) + 1, relaxed);
+    shared_size_.store(shared_.size(), relaxed);  // relaxed: as above
+    all_busy = shared_.size() > shared_waiting_;
+  }
+  shared_work_.notify_one();
+  // relaxed: recruit() looks again.
+  if (all_busy && started_regulars_.load(relaxed) != options_.workers) recruit();
+}
+
+// In turn; but a ring that is full is left alone as long as another has room. False: none has.
+bool Crew::try_place(Closure& task) {
+  const std::size_t count = ensure_started();
+  if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
+  const std::size_t first = inbox_in_turn < count ? inbox_in_turn : 0;
+  inbox_in_turn = first + 1;
+  std::size_t index = first;
+  do {
+    if (worker(index)->inbox().try_push(std::move(task))) return true;
+    index = index + 1 < count ? index + 1 : 0;
+  } while (index != first);
+  return false;
+}
+
+// All rings are full; so a bound that is not counted may have been reached. False: as
+// post_special().
+bool Crew::spill(Closure& task, Entry entry) {
+  if (entry != Entry::always && !find_room(task, entry)) return false;
+  worker(inbox_in_turn % ensure_started())->inbox().push(std::move(task));
+  return true;
+}
+
+// False: there is none, and what is to be done then was done.
+bool Crew::find_room(Closure& task, Entry entry) {
+  while (!has_room()) {
+    if (entry == Entry::if_room) return false;
+    const Backlog full{.queued = gate_.options().max_queued};
+    switch (admit(gate_.options(), full, Origin::outside).action) {
+      case AdmissionAction::accept:
+        return true;
+      case AdmissionAction::wait:
+        if (!wait_for_room()) reject();
+        return true;
+      case AdmissionAction::reject:
+        reject();
+      case AdmissionAction::drop_oldest:
+        if (drop_oldest()) break;
+        [[fallthrough]];  // nothing that may be dropped waits
+      case AdmissionAction::drop_newest:
+        count(gate_.counters().dropped_newest);
+        drop(std::move(task), WhenFull::drop_newest);
+        return false;
+      case AdmissionAction::run_here:
+        run_here(std::move(task));
+        return false;
+    }
+  }
+  return true;
+}
+
+bool Crew::has_room() noexcept {
+  if (gate_.is_counted()) return gate_.try_enter();
+  return queued_approx() < gate_.options().max_queued;
+}
+
+std::size_t Crew::queued_approx() noexcept {
+  std::size_t queued = ranked_.size_approx() + shared_size_.load(relaxed);  // relaxed: racy
+  if (has_inboxes_) for_each_worker([&](Worker& each) { queued += each.queued_approx(); });
+  return queued;
+}
+
+bool Crew::wait_for_room() {
+  count(gate_.counters().blocked);
+  const std::optional<Duration> timeout = gate_.options().block_timeout;
+  const Time deadline = timeout ? deadline_after(*timeout) : Time::max();
+  const auto found = [this] { return has_room(); };
+  bool has_found = false;
+  if (current_player != nullptr) {
+    has_found = current_player->play_until(found, deadline, "waiting for room in a pool");
+  } else {
+    const BlockingRegion region;  // on a worker of another pool
+    has_found = gate_.wait(found, deadline);
+  }
+  if (!has_found && closed_.load(relaxed)) refuse();  // relaxed: as in post()
+  if (!has_found) count(gate_.counters().block_timeouts);
+  return has_found;
+}
+
+void Crew::reject() {
+  count(gate_.counters().rejected);
+  throw QueueFull("cannot post a task: " + std::to_string(gate_.options().max_queued) +
+                  " wait already, and no more may (max_queued)");
+}
+
+bool Crew::drop_oldest() {
+  Closure oldest;
+  bool has_taken = false;
+  if (has_inboxes_) {
+    const std::size_t count = ensure_started();
+    for (std::size_t i = 0; i < count && !has_taken; ++i) {
+      has_taken = take_oldest_from(*worker((inbox_in_turn + i) % count), oldest);
+    }
+  } else {
+    const MutexLock lock(shared_mutex_);
+    for (auto each = shared_.begin(); each != shared_.end() && !has_taken; ++each) {
+      if (each->must_run()) continue;
+      oldest = std::move(*each);
+      shared_.erase(each);
+      shared_size_.store(shared_.size(), relaxed);  // relaxed: racy for others
+      has_taken = true;
+      break;
+    }
+  }
+  if (!has_taken) return false;
+  count(gate_.counters().dropped_oldest);
+  drop(std::move(oldest), WhenFull::drop_oldest);
+  done_elsewhere_.fetch_add(1, release);  // sync(task-done): pairs with counts()
+  gate_.leave();
+  return true;
+}
+
+// What must run goes back, to the end.
+bool Crew::take_oldest_from(Worker& worker, Closure& task) {
+  for (std::size_t tries = worker.inbox().size_approx(); tries > 0; --tries) {
+    const SpillPop popped = worker.inbox().try_pop(task);
+    if (popped == SpillPop::refilled) roster_.notify();
+    if (popped == SpillPop::empty) return false;
+    if (!task.must_run()) return true;
+    worker.inbox().push(std::move(task));
+    done_elsewhere_.fetch_add(1, release);  // sync(task-done): it has entered twice
+    roster_.notify();
+  }
+  return false;
+}
+
+// Whoever waits for it gets Dropped.
+void Crew::drop(Closure&& task, WhenFull when_full) {
+  const Dropping dropping;
+  task.reset();
+  if (options_.on_drop) options_.on_drop({dropping.task_name(), when_full});
+}
+
+void Crew::run_here(Closure&& task) {
+  count(gate_.counters().caller_ran);
+  try {
+    std::move(task)();
+  } catch (...) {
+    report(std::current_exception());
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+// gate.cpp: counting, and waiting for room.
+#include "threads/gate.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace muster {
+namespace {
+
+// If tasks are not counted, nobody tells when there is room. The bound is large then, and takes
+// longer than this to be worked off.
+constexpr std::chrono::milliseconds kLookAgain{1};
+
+}  // namespace
+
+bool Gate::try_enter() noexcept {
+  std::uint64_t seen = word_.load(relaxed);  // relaxed: a count, as all accesses to it
+  do {
+    if (seen % kThread >= options_.max_queued) return false;
+    // relaxed: as above.
+  } while (!word_.compare_exchange_weak(seen, seen + kTask, relaxed, relaxed));
+  return true;
+}
+
+void Gate::make_room() noexcept {
+  // relaxed: those who wait for room do so under the mutex.
+  if (word_.fetch_sub(kTask, relaxed) < kThread) return;
+  const MutexLock lock(mutex_);
+  room_.notify_one();
+}
+
+bool Gate::wait(const std::function<bool()>& has_room, Time deadline) {
+  word_.fetch_add(kThread, relaxed);  // relaxed: before has_room() looks at the same word
+  bool entered = false;
+  {
+    const MutexLock lock(mutex_);
+    while (!(entered = !closed_ && has_room()) && !closed_ && real_clock().now() < deadline) {
+      const Time look_again = is_counted_ ? Time::max() : real_clock().now() + kLookAgain;
+      const Time until = std::min(deadline, look_again);
+      if (until == Time::max()) {
+        room_.wait(mutex_);
+      } else {
+        room_.wait_until(mutex_, until);
+      }
+    }
+    if (!entered) room_.notify_one();  // the notice for this one, if there was one, is another's
+  }
+  word_.fetch_sub(kThread, relaxed);  // relaxed: too many notices do no harm
+  return entered;
+}
+
+void Gate::close() {
+  const MutexLock lock(mutex_);
+  closed_ = true;
+  room_.notify_all();
+}
+
+}  // namespace muster

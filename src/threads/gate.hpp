@@ -1,0 +1,86 @@
+// gate.hpp: how many tasks of a pool wait, and who has to wait until there is room.
+//
+// A small bound is kept exactly: every task is counted when it enters a queue and when it leaves
+// it. A large one is not counted at all, for that would cost every task: as long as the workers'
+// rings have room it cannot be reached, and when a task would have to be spilled, somebody adds up
+// what waits. Between two that do so at the same time the bound may be passed by one.
+//
+// Thread safety: any member from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include <muster/base/clock.hpp>
+#include <muster/policy/admission.hpp>
+#include <muster/sync/atomic.hpp>
+#include <muster/sync/cache_line.hpp>
+#include <muster/sync/mutex.hpp>
+
+namespace muster {
+
+class Gate {
+ public:
+  // `uncounted`: tasks that may wait where nobody counts them.
+  Gate(const AdmissionOptions& options, std::size_t uncounted)
+      : options_(options), is_counted_(options.max_queued < uncounted) {}
+
+  // Whether each task must come by, with enter() or try_enter(), and leave().
+  [[nodiscard]] bool is_counted() const noexcept { return is_counted_; }
+
+  const AdmissionOptions& options() const noexcept { return options_; }
+
+  // Requires: is_counted(). False: there is no room.
+  [[nodiscard]] bool try_enter() noexcept;
+
+  // Whether there is room or not. Nothing unless counted.
+  void enter() noexcept {
+    if (is_counted_) word_.fetch_add(kTask, relaxed);  // relaxed: a count
+  }
+  void leave() noexcept {
+    if (is_counted_) make_room();
+  }
+
+  // Blocks until `has_room()` is true, which may have a side effect then; false if the deadline
+  // passed or close() was called first.
+  bool wait(const std::function<bool()>& has_room, Time deadline) MUSTER_EXCLUDES(mutex_);
+
+  // Nobody waits any more.
+  void close() MUSTER_EXCLUDES(mutex_);
+
+  struct Counters {
+    Atomic<std::uint64_t> rejected = 0;
+    Atomic<std::uint64_t> dropped_oldest = 0;
+    Atomic<std::uint64_t> dropped_newest = 0;
+    Atomic<std::uint64_t> blocked = 0;         // had to wait, whatever came of it
+    Atomic<std::uint64_t> block_timeouts = 0;  // of those, in vain
+    Atomic<std::uint64_t> caller_ran = 0;
+  };
+  Counters& counters() noexcept { return counters_; }
+  const Counters& counters() const noexcept { return counters_; }
+
+ private:
+  // Tasks that wait are in the low bits, threads that wait for room in the high ones. In one word,
+  // so that either a thread that comes to wait sees the room, or whoever makes it sees the thread.
+  static constexpr std::uint64_t kTask = 1;
+  static constexpr std::uint64_t kThread = std::uint64_t{1} << 40U;
+
+  void make_room() noexcept MUSTER_EXCLUDES(mutex_);
+
+  // Fixed at construction.
+  const AdmissionOptions options_;
+  const bool is_counted_;
+
+  // Any thread.
+  alignas(kCacheLine) Atomic<std::uint64_t> word_ = 0;
+  Counters counters_;
+
+  // Guarded by mutex_.
+  Mutex mutex_;
+  ConditionVariable room_;
+  bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace muster
