@@ -1,0 +1,93 @@
+// notice.hpp: something that happened in a pool, as a value.
+//
+//     if (const auto* failed = std::get_if<TaskFailed>(&notice.news)) alert(failed->name);
+//     log << to_text(notice);     // [12.000345000] #7 scaled up by 2, workers now 6: queue
+//     ratio 2.5
+//
+// Notices come out of a NoticeHub, see notice_hub.hpp.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include <muster/base/api.hpp>
+#include <muster/base/clock.hpp>
+
+namespace muster {
+
+struct ScaledUp {
+  unsigned added = 0;
+  unsigned total = 0;  // workers afterwards
+  std::string reason;
+  bool operator==(const ScaledUp&) const = default;
+};
+
+struct ScaledDown {
+  unsigned removed = 0;
+  unsigned total = 0;  // workers afterwards
+  std::string reason;
+  bool operator==(const ScaledDown&) const = default;
+};
+
+struct TaskDropped {
+  std::string name;    // as in its options; may be empty
+  std::string policy;  // what was to be done with a full queue: "drop_oldest"
+  bool operator==(const TaskDropped&) const = default;
+};
+
+// The queue has passed its high watermark ...
+struct BackPressureOn {
+  std::uint64_t queued = 0;
+  std::uint64_t limit = 0;  // tasks that may wait
+  bool operator==(const BackPressureOn&) const = default;
+};
+
+// ... and is below its low one again.
+struct BackPressureOff {
+  std::uint64_t queued = 0;
+  std::uint64_t limit = 0;
+  bool operator==(const BackPressureOff&) const = default;
+};
+
+struct WorkerAdded {
+  unsigned worker = 0;
+  bool operator==(const WorkerAdded&) const = default;
+};
+
+struct WorkerRemoved {
+  unsigned worker = 0;
+  bool operator==(const WorkerRemoved&) const = default;
+};
+
+struct StrategyChanged {
+  std::string from;
+  std::string to;
+  bool operator==(const StrategyChanged&) const = default;
+};
+
+struct TaskFailed {
+  std::string name;  // as in its options; may be empty
+  std::string what;  // of the exception
+  bool operator==(const TaskFailed&) const = default;
+};
+
+using News = std::variant<ScaledUp, ScaledDown, TaskDropped, BackPressureOn, BackPressureOff,
+                          WorkerAdded, WorkerRemoved, StrategyChanged, TaskFailed>;
+
+struct Notice {
+  Time time{};
+
+  // Counts the notices of one hub from 1 on, without gaps; later ones have no earlier time.
+  std::uint64_t sequence = 0;
+
+  News news;
+  bool operator==(const Notice&) const = default;
+};
+
+// One line for people: seconds on the clock of Time, sequence, what happened.
+MUSTER_API std::string to_text(const Notice& notice);
+
+}  // namespace muster
