@@ -32,6 +32,7 @@
 #include <muster/error.hpp>
 #include <muster/future.hpp>
 #include <muster/join.hpp>
+#include <muster/observe/notice_hub.hpp>
 #include <muster/sync/closure.hpp>
 #include <muster/task_options.hpp>
 #include <muster/thread_pool_options.hpp>
@@ -199,6 +200,10 @@ class MUSTER_API ThreadPool {
 
   [[nodiscard]] unsigned worker_count() const noexcept;
   [[nodiscard]] ThreadPoolStats stats() const;
+
+  // What happens in the pool from now on: tasks that fail or are dropped, back-pressure. Holds so
+  // many notices, and loses the oldest if nobody takes them. See muster/observe/notice_hub.hpp.
+  [[nodiscard]] NoticeStream notices(std::size_t capacity = 1024);
 
   // Counts begin again from 0.
   void reset_stats();

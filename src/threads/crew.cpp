@@ -15,13 +15,26 @@
 #include "threads/timers.hpp"
 
 namespace muster {
-namespace {}  // namespace
+namespace {
+
+std::string message_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "it threw something that is no std::exception";
+  }
+}
+
+}  // namespace
 
 Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
     : options_(options),
       topology_(std::move(topology)),
       cpus_(place_workers(topology_, options)),
-      gate_(options.admission, options.workers * Worker::kRingCapacity),
+      gate_(options.admission, options.workers * Worker::kRingCapacity,
+            [this](BackPressure state, std::size_t queued) { on_back_pressure(state, queued); }),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
       roster_(options.workers, options.max_spare_workers, [this] { recruit(); }),
@@ -99,6 +112,8 @@ bool Crew::is_finished() const noexcept {
 }
 
 void Crew::note_idle() {
+  if (gate_.back_pressure() == BackPressure::on) [[unlikely]]
+    note_queued();
   full_fence();  // sync(idle-waiter): between what was done last and the look for waiters
   // relaxed: so it sees the waiter, or the waiter sees the crew quiescent.
   if (idle_waiters_.load(relaxed) == 0 || !is_quiescent()) return;
@@ -213,17 +228,12 @@ void Crew::run_leftovers() {
 }
 
 void Crew::report(std::exception_ptr error, std::string_view task_name) noexcept {
+  const std::string what = message_of(error);
+  tell([&] { return TaskFailed{.name = std::string(task_name), .what = what}; });
   if (options_.on_error) return options_.on_error(std::move(error));
-  const auto task = [&] {
-    return task_name.empty() ? "a posted task" : "posted task \"" + std::string(task_name) + '"';
-  };
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& exception) {
-    MUSTER_LOG(LogLevel::error, task() << " failed: " << exception.what());
-  } catch (...) {
-    MUSTER_LOG(LogLevel::error, task() << " threw something that is no std::exception");
-  }
+  MUSTER_LOG(LogLevel::error,
+             (task_name.empty() ? "a posted task" : "posted task \"" + std::string(task_name) + '"')
+                 << " failed: " << what);
 }
 
 void Crew::note_failure() noexcept {

@@ -22,6 +22,8 @@
 #include <vector>
 
 #include <muster/base/cpu_topology.hpp>
+#include <muster/base/log.hpp>
+#include <muster/observe/notice_hub.hpp>
 #include <muster/policy/admission.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/blocking.hpp>
@@ -116,6 +118,13 @@ class Crew final : public Executor, public Employer {
   // A worker found nothing to do; whoever waits for that may have waited enough.
   void note_idle() MUSTER_EXCLUDES(idle_mutex_);
 
+  NoticeHub& notices() noexcept { return notices_; }
+
+  // After a change that nobody counts.
+  void note_queued() noexcept {
+    if (!gate_.is_counted()) gate_.note(queued_approx());
+  }
+
   // What a posted task has thrown.
   void report(std::exception_ptr error, std::string_view task_name = {}) noexcept;
 
@@ -179,6 +188,17 @@ class Crew final : public Executor, public Employer {
   void drop(Closure&& task, WhenFull when_full);
   void run_here(Closure&& task);
   std::size_t queued_approx() noexcept;
+  void on_back_pressure(BackPressure state, std::size_t queued) noexcept;
+
+  // Tells subscribers what `make` gives, if there are any.
+  template <class Make>
+  void tell(const Make& make) noexcept {
+    try {
+      notices_.publish(make);
+    } catch (const std::exception& error) {
+      MUSTER_LOG(LogLevel::warning, "subscribers could not be told: " << error.what());
+    }
+  }
 
   [[nodiscard]] bool try_place(Closure& task);
   [[nodiscard]] bool spill(Closure& task, Entry entry);
@@ -200,6 +220,7 @@ class Crew final : public Executor, public Employer {
   const ThreadPoolOptions options_;
   const CpuTopology topology_;
   const std::vector<unsigned> cpus_;  // of the regular workers; empty: not pinned
+  NoticeHub notices_;
   Gate gate_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them

@@ -119,6 +119,7 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
     recruit();
   }
   roster_.notify();
+  note_queued();
 }
 
 void Crew::enqueue_shared(Closure&& task, Origin from) {
@@ -137,6 +138,7 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
   shared_work_.notify_one();
   // relaxed: recruit() looks again.
   if (all_busy && started_regulars_.load(relaxed) != options_.workers) recruit();
+  note_queued();
 }
 
 // In turn; but a ring that is full is left alone as long as another has room. False: none has.
@@ -158,6 +160,7 @@ bool Crew::try_place(Closure& task) {
 bool Crew::spill(Closure& task, Entry entry) {
   if (entry != Entry::always && !find_room(task, entry)) return false;
   worker(inbox_in_turn % ensure_started())->inbox().push(std::move(task));
+  note_queued();
   return true;
 }
 
@@ -269,6 +272,17 @@ void Crew::drop(Closure&& task, WhenFull when_full) {
   const Dropping dropping;
   task.reset();
   if (options_.on_drop) options_.on_drop({dropping.task_name(), when_full});
+  tell([&] {
+    return TaskDropped{.name = dropping.task_name(), .policy = std::string(to_string(when_full))};
+  });
+}
+
+void Crew::on_back_pressure(BackPressure state, std::size_t queued) noexcept {
+  const std::size_t limit = gate_.options().max_queued;
+  tell([&]() -> News {
+    if (state == BackPressure::on) return BackPressureOn{.queued = queued, .limit = limit};
+    return BackPressureOff{.queued = queued, .limit = limit};
+  });
 }
 
 void Crew::run_here(Closure&& task) {

@@ -19,12 +19,15 @@ bool Gate::try_enter() noexcept {
     if (seen % kThread >= options_.max_queued) return false;
     // relaxed: as above.
   } while (!word_.compare_exchange_weak(seen, seen + kTask, relaxed, relaxed));
+  note(seen % kThread + 1);
   return true;
 }
 
 void Gate::make_room() noexcept {
   // relaxed: those who wait for room do so under the mutex.
-  if (word_.fetch_sub(kTask, relaxed) < kThread) return;
+  const std::uint64_t before = word_.fetch_sub(kTask, relaxed);
+  note(before % kThread - 1);
+  if (before < kThread) return;
   const MutexLock lock(mutex_);
   room_.notify_one();
 }
@@ -47,6 +50,17 @@ bool Gate::wait(const std::function<bool()>& has_room, Time deadline) {
   }
   word_.fetch_sub(kThread, relaxed);  // relaxed: too many notices do no harm
   return entered;
+}
+
+// What was counted may be out of date by now; if it is counted exactly, it is looked at again.
+void Gate::switch_over(std::size_t queued) noexcept {
+  const MutexLock lock(switch_mutex_);
+  const BackPressure before = back_pressure();
+  if (is_counted_) queued = word_.load(relaxed) % kThread;  // relaxed: a count
+  const BackPressure after = watermarks_.after(before, queued);
+  if (after == before) return;
+  state_.store(after, relaxed);  // relaxed: written under the mutex
+  on_switch_(after, queued);
 }
 
 void Gate::close() {

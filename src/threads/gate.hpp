@@ -5,6 +5,10 @@
 // rings have room it cannot be reached, and when a task would have to be spilled, somebody adds up
 // what waits. Between two that do so at the same time the bound may be passed by one.
 //
+// Back-pressure is on from the high watermark on until the low one is reached again. Of a large
+// bound that is found out when tasks spill, when spilled ones are taken up, and when a worker finds
+// nothing to do.
+//
 // Thread safety: any member from any thread.
 #pragma once
 
@@ -12,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include <muster/base/clock.hpp>
 #include <muster/policy/admission.hpp>
@@ -23,9 +28,15 @@ namespace muster {
 
 class Gate {
  public:
+  // Told when back-pressure is switched; one call at a time, and it must not throw.
+  using OnSwitch = std::function<void(BackPressure state, std::size_t queued)>;
+
   // `uncounted`: tasks that may wait where nobody counts them.
-  Gate(const AdmissionOptions& options, std::size_t uncounted)
-      : options_(options), is_counted_(options.max_queued < uncounted) {}
+  Gate(const AdmissionOptions& options, std::size_t uncounted, OnSwitch on_switch)
+      : options_(options),
+        watermarks_(options),
+        on_switch_(std::move(on_switch)),
+        is_counted_(options.max_queued < uncounted) {}
 
   // Whether each task must come by, with enter() or try_enter(), and leave().
   [[nodiscard]] bool is_counted() const noexcept { return is_counted_; }
@@ -37,10 +48,21 @@ class Gate {
 
   // Whether there is room or not. Nothing unless counted.
   void enter() noexcept {
-    if (is_counted_) word_.fetch_add(kTask, relaxed);  // relaxed: a count
+    if (is_counted_) note(word_.fetch_add(kTask, relaxed) % kThread + 1);  // relaxed: a count
   }
   void leave() noexcept {
     if (is_counted_) make_room();
+  }
+
+  // So many tasks wait now.
+  void note(std::size_t queued) noexcept {
+    const BackPressure state = back_pressure();
+    if (watermarks_.after(state, queued) != state) [[unlikely]]
+      switch_over(queued);
+  }
+
+  [[nodiscard]] BackPressure back_pressure() const noexcept {
+    return state_.load(relaxed);  // relaxed: looked at again under the mutex before it is switched
   }
 
   // Blocks until `has_room()` is true, which may have a side effect then; false if the deadline
@@ -68,19 +90,26 @@ class Gate {
   static constexpr std::uint64_t kThread = std::uint64_t{1} << 40U;
 
   void make_room() noexcept MUSTER_EXCLUDES(mutex_);
+  void switch_over(std::size_t queued) noexcept MUSTER_EXCLUDES(switch_mutex_);
 
   // Fixed at construction.
   const AdmissionOptions options_;
+  const Watermarks watermarks_;
+  const OnSwitch on_switch_;
   const bool is_counted_;
 
   // Any thread.
   alignas(kCacheLine) Atomic<std::uint64_t> word_ = 0;
+  Atomic<BackPressure> state_ = BackPressure::off;  // written under switch_mutex_
   Counters counters_;
 
   // Guarded by mutex_.
   Mutex mutex_;
   ConditionVariable room_;
   bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
+
+  // Those who switch tell of it one after the other, so that the last news is true.
+  Mutex switch_mutex_;
 };
 
 }  // namespace muster

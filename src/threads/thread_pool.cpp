@@ -189,6 +189,10 @@ ThreadPoolStats ThreadPool::stats() const {
   return crew_->stats();
 }
 
+NoticeStream ThreadPool::notices(std::size_t capacity) {
+  return crew_->notices().subscribe(capacity);
+}
+
 void ThreadPool::reset_stats() {
   crew_->reset_stats();
 }

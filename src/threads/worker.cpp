@@ -311,7 +311,10 @@ void Worker::take_more_from(Worker& victim) {
 
 bool Worker::pop_from(SpillingQueue<Closure>& inbox, Closure& task) {
   const SpillPop popped = inbox.try_pop(task);
-  if (popped == SpillPop::refilled) crew_.roster().notify();
+  if (popped == SpillPop::refilled) {
+    crew_.roster().notify();
+    crew_.note_queued();
+  }
   return popped != SpillPop::empty;
 }
 

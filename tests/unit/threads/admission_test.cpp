@@ -5,8 +5,11 @@
 #include <future>
 #include <latch>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -298,6 +301,73 @@ TEST(Admission, WhatItsOwnTasksPostLeavesLessRoomForOthers) {
   EXPECT_TRUE(pool.try_post([&] { ++runs; }));
   pool.wait_idle();
   EXPECT_EQ(runs, 12);
+}
+
+// All that wait, in words.
+std::vector<std::string> texts_of(NoticeStream& stream) {
+  std::vector<std::string> texts;
+  while (const std::optional<Notice> notice = stream.try_next()) {
+    if (const auto* on = std::get_if<BackPressureOn>(&notice->news)) {
+      texts.push_back("on at " + std::to_string(on->queued) + " of " + std::to_string(on->limit));
+    } else if (const auto* off = std::get_if<BackPressureOff>(&notice->news)) {
+      texts.push_back("off at " + std::to_string(off->queued));
+    } else if (const auto* dropped = std::get_if<TaskDropped>(&notice->news)) {
+      texts.push_back(dropped->policy + ' ' + dropped->name);
+    } else if (const auto* failed = std::get_if<TaskFailed>(&notice->news)) {
+      texts.push_back(failed->name + ": " + failed->what);
+    }
+  }
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Admission, TellsOfBackPressureAtTheWatermarksOnly) {
+  std::atomic<int> runs = 0;
+  ThreadPool pool({.workers = 1, .admission = {.max_queued = 10}});
+  NoticeStream stream = pool.notices();
+  {
+    Plug plug(pool);
+    fill(pool, 7, runs);
+    EXPECT_EQ(texts_of(stream), Texts{});
+    fill(pool, 3, runs);
+    EXPECT_EQ(texts_of(stream), Texts{"on at 8 of 10"});
+  }
+  pool.wait_idle();
+  EXPECT_EQ(texts_of(stream), Texts{"off at 5"});
+}
+
+TEST(Admission, TellsOfBackPressureAlsoIfTasksAreNotCounted) {
+  std::atomic<int> runs = 0;
+  ThreadPool pool({.workers = 1, .admission = {.max_queued = 2000}});
+  NoticeStream stream = pool.notices();
+  {
+    Plug plug(pool);
+    fill(pool, 1599, runs);
+    EXPECT_EQ(texts_of(stream), Texts{});
+    fill(pool, 1, runs);
+    EXPECT_EQ(texts_of(stream), Texts{"on at 1600 of 2000"});
+  }
+  pool.wait_idle();
+  pool.stop();  // by now the worker has found that there is nothing to do
+  const Texts texts = texts_of(stream);
+  ASSERT_EQ(texts.size(), 1U);
+  EXPECT_EQ(texts[0].substr(0, 7), "off at ");
+}
+
+TEST(Admission, TellsOfTasksThatAreDroppedOrFail) {
+  std::atomic<int> runs = 0;
+  ThreadPool pool({.workers = 1,
+                   .admission = {.max_queued = 1, .when_full = WhenFull::drop_newest},
+                   .on_error = [](const std::exception_ptr&) {}});
+  std::optional<Plug> plug(pool);
+  NoticeStream stream = pool.notices();
+  pool.post({.name = "bad"}, [] { throw std::runtime_error("no disk"); });
+  pool.post({.name = "late"}, [&] { ++runs; });
+  plug.reset();
+  pool.wait_idle();
+  const Texts texts = texts_of(stream);
+  EXPECT_EQ(texts, (Texts{"on at 1 of 1", "drop_newest late", "off at 0", "bad: no disk"}));
 }
 
 TEST(Admission, PrioritiesCountToo) {

@@ -348,9 +348,10 @@ TEST(TaskName, StandsInTheLogIfAPostedTaskThrows) {
     EXPECT_EQ(pool.stats().workers[0].failed, 3U);
   }
   set_log_hook(before);
-  EXPECT_EQ(lines, (std::vector<std::string>{
-                       "posted task \"resize\" failed: pixel", "a posted task failed: pixel",
-                       "posted task \"resize\" threw something that is no std::exception"}));
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{
+                "posted task \"resize\" failed: pixel", "a posted task failed: pixel",
+                "posted task \"resize\" failed: it threw something that is no std::exception"}));
 }
 
 }  // namespace
