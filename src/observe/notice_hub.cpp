@@ -129,11 +129,7 @@ std::shared_ptr<const Notice> NoticeBoard::take(NoticeMailbox& mailbox) noexcept
 void NoticeBoard::wait(NoticeMailbox& mailbox, Time deadline) {
   const MutexLock lock(mutex_);
   while (mailbox.is_empty() && !is_closed_) {
-    if (deadline == Time::max()) {
-      mailbox.arrived_.wait(mutex_);
-    } else if (!mailbox.arrived_.wait_until(mutex_, deadline)) {
-      return;
-    }
+    if (!mailbox.arrived_.wait_until(mutex_, deadline)) return;
   }
 }
 

@@ -127,7 +127,7 @@ TEST(Histogram, PercentilesAreThoseOfTheSortedValues) {
     std::vector<Duration> durations = any_durations(1 + random.below(3000), random);
     const HistogramSnapshot seen = snapshot_of(durations);
     std::ranges::sort(durations);
-    for (const std::size_t per_mille : {0, 1, 500, 900, 950, 990, 999, 1000}) {
+    for (const std::size_t per_mille : {0U, 1U, 500U, 900U, 950U, 990U, 999U, 1000U}) {
       const std::size_t rank = (per_mille * durations.size() + 999) / 1000;
       EXPECT_EQ(seen.percentile(static_cast<double>(per_mille) / 10),
                 told(durations[std::max<std::size_t>(rank, 1) - 1]))
