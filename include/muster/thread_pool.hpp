@@ -33,6 +33,7 @@
 #include <muster/future.hpp>
 #include <muster/join.hpp>
 #include <muster/observe/notice_hub.hpp>
+#include <muster/observe/snapshot.hpp>
 #include <muster/sync/closure.hpp>
 #include <muster/task_options.hpp>
 #include <muster/thread_pool_options.hpp>
@@ -205,7 +206,11 @@ class MUSTER_API ThreadPool {
   // many notices, and loses the oldest if nobody takes them. See muster/observe/notice_hub.hpp.
   [[nodiscard]] NoticeStream notices(std::size_t capacity = 1024);
 
-  // Counts begin again from 0.
+  // All figures of this moment, in the same form for every kind of pool. Rates and utilisations are
+  // those since the last call.
+  [[nodiscard]] PoolSnapshot snapshot();
+
+  // Counts of stats() begin again from 0.
   void reset_stats();
 
   // True on a worker of this pool.

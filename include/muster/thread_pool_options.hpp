@@ -48,6 +48,13 @@ enum class Pinning {
   listed,   // the CPUs of `cpus`, in that order
 };
 
+// Which tasks are timed, for snapshot(): how long they wait and run.
+enum class Timing {
+  off,
+  sampled,  // one in 64, which stands for them; all while tasks take more than 2 us on average
+  full,     // all, at the price of two or three looks at the clock for each
+};
+
 // A task that was dropped for want of room.
 struct DroppedTask {
   std::string name;  // from its TaskOptions; often empty
@@ -73,6 +80,10 @@ struct ThreadPoolOptions {
   // Called with each task that is dropped, on the thread that posts and finds no room. Must not
   // throw. Futures of such tasks say Dropped.
   std::function<void(const DroppedTask&)> on_drop = {};
+
+  // Callables of 41 to 48 bytes have no room for the time of their post: how long these wait is not
+  // known.
+  Timing timing = Timing::sampled;
 
   // A waiting task gains a step of priority each time this has passed, so none waits for ever
   // behind others that keep coming. From 1 ns to a day. All tasks then wait in one ordered queue

@@ -10,6 +10,7 @@
 // Lifetime: outlives its workers' threads; stop() joins them.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -24,6 +25,7 @@
 #include <muster/base/cpu_topology.hpp>
 #include <muster/base/log.hpp>
 #include <muster/observe/notice_hub.hpp>
+#include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/blocking.hpp>
@@ -35,6 +37,7 @@
 #include <muster/threads/roster.hpp>
 
 #include "threads/gate.hpp"
+#include "threads/meter.hpp"
 #include "threads/placement.hpp"
 #include "threads/ranked_queue.hpp"
 #include "threads/spares.hpp"
@@ -68,6 +71,7 @@ class Crew final : public Executor, public Employer {
   void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
   StopResult stop(const StopOptions& options) MUSTER_EXCLUDES(stop_mutex_, idle_mutex_);
   [[nodiscard]] ThreadPoolStats stats() const MUSTER_EXCLUDES(stats_mutex_);
+  [[nodiscard]] PoolSnapshot snapshot() MUSTER_EXCLUDES(snapshot_mutex_);
   void reset_stats() MUSTER_EXCLUDES(stats_mutex_);
 
   // --- for a simulation ---
@@ -100,6 +104,7 @@ class Crew final : public Executor, public Employer {
   ExecutorId executor_id() const noexcept override { return id(); }
   Spares& spares() noexcept { return spares_; }
   Gate& gate() noexcept { return gate_; }
+  Meter& meter() noexcept { return meter_; }
 
   // Tasks whose priority is not 0.
   RankedQueue& ranked() noexcept { return ranked_; }
@@ -144,6 +149,8 @@ class Crew final : public Executor, public Employer {
   bool is_quiescent() const noexcept;
   bool wait_for_ends(std::optional<Duration> timeout) MUSTER_EXCLUDES(idle_mutex_);
   ThreadPoolStats lifetime_stats() const;
+  void add_worker(Worker& worker, PoolSnapshot& snapshot) const;
+  void add_rates(PoolSnapshot& snapshot) MUSTER_EXCLUDES(snapshot_mutex_);
   std::shared_ptr<Timers> make_timers();
 
   // Those that were started.
@@ -222,6 +229,7 @@ class Crew final : public Executor, public Employer {
   const std::vector<unsigned> cpus_;  // of the regular workers; empty: not pinned
   NoticeHub notices_;
   Gate gate_;
+  Meter meter_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them
   Roster roster_;
@@ -254,6 +262,25 @@ class Crew final : public Executor, public Employer {
   // Guarded by stats_mutex_: what the counts were at the last reset.
   mutable Mutex stats_mutex_;
   ThreadPoolStats reset_ MUSTER_GUARDED_BY(stats_mutex_);
+
+  // Guarded by snapshot_mutex_: what the last snapshot has seen, for what happened since.
+  struct Sum {
+    Sum() = default;
+    explicit Sum(const HistogramSnapshot& seen) : count(seen.count()), total(seen.sum()) {}
+    [[nodiscard]] Duration mean_since(const Sum& before) const;
+
+    std::uint64_t count = 0;
+    std::chrono::duration<double, std::nano> total{};
+  };
+  struct Seen {
+    Time time{};
+    std::uint64_t completed = 0;
+    Sum waits = {};
+    Sum runs = {};
+    std::vector<Duration> busy = {};  // each worker
+  };
+  Mutex snapshot_mutex_;
+  Seen seen_ MUSTER_GUARDED_BY(snapshot_mutex_);
 
   // Guarded by shared_mutex_. `global` queueing only.
   Mutex shared_mutex_;

@@ -17,6 +17,9 @@ namespace {
 // The inbox for the next task from this thread.
 constinit thread_local std::size_t inbox_in_turn = 0;
 
+// Which of its tasks are timed.
+constinit thread_local Meter::Turn turn;
+
 void count(Atomic<std::uint64_t>& counter) noexcept {
   counter.fetch_add(1, relaxed);  // relaxed: a count
 }
@@ -106,6 +109,7 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
   }
   if (priority == 0 && !options_.priority_aging) return enqueue_shared(std::move(task), from);
   ensure_started();
+  meter_.stamp(task, turn);
   if (options_.priority_aging) {
     ranked_.push_aging(priority, current_time(), std::move(task));
   } else {
@@ -124,6 +128,7 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
 
 void Crew::enqueue_shared(Closure&& task, Origin from) {
   ensure_started();
+  meter_.stamp(task, turn);
   bool all_busy = false;
   {
     const MutexLock lock(shared_mutex_);
@@ -143,6 +148,7 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
 
 // In turn; but a ring that is full is left alone as long as another has room. False: none has.
 bool Crew::try_place(Closure& task) {
+  meter_.stamp(task, turn);
   const std::size_t count = ensure_started();
   if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
   const std::size_t first = inbox_in_turn < count ? inbox_in_turn : 0;

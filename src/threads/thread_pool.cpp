@@ -193,6 +193,10 @@ NoticeStream ThreadPool::notices(std::size_t capacity) {
   return crew_->notices().subscribe(capacity);
 }
 
+PoolSnapshot ThreadPool::snapshot() {
+  return crew_->snapshot();
+}
+
 void ThreadPool::reset_stats() {
   crew_->reset_stats();
 }

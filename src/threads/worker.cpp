@@ -292,6 +292,7 @@ bool Worker::take_from(Worker& victim, Found& found) {
     take_more_from(victim);
   }
   count(counters_.stolen);
+  if (found.fork == nullptr) count(counters_.tasks_stolen);
   return true;
 }
 
@@ -304,6 +305,7 @@ void Worker::take_more_from(Worker& victim) {
     inbox_.push(std::move(task));
     // sync(task-done): it has entered twice, and left once. relaxed: only this thread writes it.
     counters_.moved.store(counters_.moved.load(relaxed) + 1, release);
+    count(counters_.tasks_stolen);
     ++more;
   }
   if (more > 0) crew_.roster().notify();
@@ -340,6 +342,14 @@ void Worker::run_task(Closure& task) {
     count(counters_.dropped);
     return;
   }
+  const std::uint64_t stamp = task.stamp();
+  if (!crew_.meter().wants(stamp)) return call(task);
+  const Time begin = crew_.meter().begin(stamp);
+  call(task);
+  crew_.meter().end(begin, times_);
+}
+
+void Worker::call(Closure& task) {
   try {
     std::move(task)();
   } catch (...) {
@@ -354,6 +364,7 @@ void Worker::note_failure() noexcept {
 
 void Worker::post_from_inside(Closure&& task) {
   Posted* const posted = spare_posted();
+  crew_.meter().stamp(task, turn_);
   posted->task = std::move(task);
   count(counters_.posted);  // before anybody can take it
   try {

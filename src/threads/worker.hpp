@@ -21,6 +21,7 @@
 #include <muster/sync/closure.hpp>
 #include <muster/threads/fork_stack.hpp>
 
+#include "threads/meter.hpp"
 #include "threads/placement.hpp"
 
 namespace muster {
@@ -75,7 +76,8 @@ class Worker {
     Atomic<std::uint64_t> posted = 0;  // tasks, from inside
     Atomic<std::uint64_t> moved = 0;   // tasks that it took from others' inboxes to its own
     Atomic<std::uint64_t> steal_attempts = 0;
-    Atomic<std::uint64_t> stolen = 0;
+    Atomic<std::uint64_t> stolen = 0;        // times
+    Atomic<std::uint64_t> tasks_stolen = 0;  // often several at once; without forks
     Atomic<std::uint64_t> lost_races = 0;
     Atomic<std::uint64_t> idle_spins = 0;
     Atomic<std::uint64_t> parks = 0;
@@ -85,6 +87,7 @@ class Worker {
     Atomic<std::uint64_t> busy = 0;     // 1 while it runs something
   };
   const Counters& counters() const noexcept { return counters_; }
+  const WorkerTimes& times() const noexcept { return times_; }
 
  private:
   // A task that was posted from inside, in a line of its own.
@@ -119,6 +122,7 @@ class Worker {
 
   void run(Found& found);
   void run_task(Closure& task);
+  void call(Closure& task);
   Posted* spare_posted();
   void keep_spare(Posted* posted) noexcept;
 
@@ -131,6 +135,7 @@ class Worker {
   // Worker's thread only.
   Random random_;
   unsigned tick_ = 0;  // looks at its own tasks
+  Meter::Turn turn_;   // of the tasks that it posts
   Posted* spares_ = nullptr;
   unsigned spare_count_ = 0;
   bool is_playing_ = false;
@@ -138,6 +143,7 @@ class Worker {
 
   // Any thread.
   alignas(kCacheLine) Counters counters_;
+  WorkerTimes times_;
   SpillingQueue<Closure> inbox_;
   WorkStealingDeque<Posted*> posted_;
   ForkStack forks_;

@@ -110,11 +110,11 @@ class MUSTER_API Histogram {
   Histogram(const Histogram&) = delete;
   Histogram& operator=(const Histogram&) = delete;
 
-  // A negative duration counts as 0.
-  void record(Duration duration) noexcept {
+  // A negative duration counts as 0. `times`: how many it stands for, if not all are recorded.
+  void record(Duration duration, std::uint64_t times = 1) noexcept {
     // relaxed: each bucket is a counter by itself. A read-modify-write loses no other one whatever
     // its order, and nobody concludes from a count that other memory may be read.
-    buckets_[HistogramBuckets::index_of(duration)].fetch_add(1, relaxed);
+    buckets_[HistogramBuckets::index_of(duration)].fetch_add(times, relaxed);
   }
 
   // Adds what another has counted, for instance of a worker that leaves.

@@ -4,13 +4,15 @@
 //     std::move(closure)();                   // runs it and destroys what it captured
 //
 // What fits into 48 bytes is stored inside, without an allocation. Together with the eight bytes of
-// a queue's slot that makes one cache line.
+// a queue's slot that makes one cache line. Most leave eight bytes of it unused; a number can be
+// put there, for instance the time, and goes with the closure wherever that goes.
 //
 // Thread safety: none; it is passed from thread to thread through queues.
 // Lifetime: captures are destroyed right after the call, also if it throws, or with the closure.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -36,10 +38,12 @@ class Closure {
     if constexpr (kFits<Callable>) {
       std::construct_at(reinterpret_cast<Callable*>(storage_), std::forward<F>(callable));
       kind_ = &kInside<Callable>;
+      if constexpr (kLeavesRoom<Callable>) write_stamp(0);
     } else {
       auto outside = std::make_unique<Callable>(std::forward<F>(callable));
       std::construct_at(reinterpret_cast<Callable**>(storage_), outside.release());
       kind_ = &kOutside<Callable>;
+      write_stamp(0);
     }
   }
 
@@ -65,6 +69,20 @@ class Closure {
   // Others count on its being called: the type of the callable says so by a member kMustRun.
   [[nodiscard]] bool must_run() const noexcept { return kind_ != nullptr && kind_->must_run; }
 
+  // False if the callable needs all the room itself. Requires: *this.
+  bool try_stamp(std::uint64_t stamp) noexcept {
+    if (kind_->has_room) write_stamp(stamp);
+    return kind_->has_room;
+  }
+
+  // 0 if there is none.
+  [[nodiscard]] std::uint64_t stamp() const noexcept {
+    if (kind_ == nullptr || !kind_->has_room) return 0;
+    std::uint64_t stamp = 0;
+    std::memcpy(&stamp, storage_ + kStampOffset, sizeof(stamp));
+    return stamp;
+  }
+
   // Destroys the callable without calling it.
   void reset() noexcept {
     if (kind_ == nullptr) return;
@@ -78,7 +96,17 @@ class Closure {
     void (*drop)(void* storage) noexcept;         // null: nothing to do
     void (*move)(void* from, void* to) noexcept;  // and destroy `from`; null: copy the bytes
     bool must_run;
+    bool has_room;  // for a stamp
   };
+
+  static constexpr std::size_t kStampOffset = kInlineBytes - sizeof(std::uint64_t);
+
+  template <class Callable>
+  static constexpr bool kLeavesRoom = sizeof(Callable) <= kStampOffset;
+
+  void write_stamp(std::uint64_t stamp) noexcept {
+    std::memcpy(storage_ + kStampOffset, &stamp, sizeof(stamp));
+  }
 
   template <class Callable>
   static constexpr bool kMustRun = requires { Callable::kMustRun; };
@@ -120,14 +148,16 @@ class Closure {
                       const Destroyed<Callable> guard{inside<Callable>(from)};
                       std::construct_at(static_cast<Callable*>(to), std::move(guard.callable));
                     },
-      .must_run = kMustRun<Callable>};
+      .must_run = kMustRun<Callable>,
+      .has_room = kLeavesRoom<Callable>};
 
   template <class Callable>
   static constexpr Kind kOutside = {
       .run = [](void* storage) { std::invoke(*owned<Callable>(storage)); },
       .drop = [](void* storage) noexcept { owned<Callable>(storage).reset(); },
       .move = nullptr,
-      .must_run = kMustRun<Callable>};
+      .must_run = kMustRun<Callable>,
+      .has_room = true};
 
   // Requires: this is empty.
   void take(Closure& other) noexcept {
@@ -137,6 +167,9 @@ class Closure {
       std::memcpy(storage_, other.storage_, kInlineBytes);
     } else {
       kind_->move(other.storage_, storage_);
+      if (kind_->has_room) {
+        std::memcpy(storage_ + kStampOffset, other.storage_ + kStampOffset, sizeof(std::uint64_t));
+      }
     }
   }
 

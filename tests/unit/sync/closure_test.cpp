@@ -45,6 +45,43 @@ TEST(Closure, KnowsWhetherOthersCountOnItsBeingCalled) {
   EXPECT_FALSE(counted.must_run());
 }
 
+template <std::size_t kBytes>
+struct Sized {
+  std::array<unsigned char, kBytes> bytes = {};
+  std::shared_ptr<int> moves_by_hand = nullptr;
+  void operator()() const {}
+};
+
+template <class Callable>
+void expect_stamp_stays(std::uint64_t stamp) {
+  Closure first{Callable{}};
+  EXPECT_EQ(first.stamp(), 0U);
+  EXPECT_TRUE(first.try_stamp(stamp));
+  Closure second(std::move(first));
+  Closure third;
+  third = std::move(second);
+  EXPECT_EQ(third.stamp(), stamp);
+  EXPECT_EQ(second.stamp(), 0U);  // NOLINT(bugprone-use-after-move): that is the claim
+  std::move(third)();
+}
+
+TEST(Closure, CarriesAStampAlongIfThereIsRoom) {
+  expect_stamp_stays<Sized<8>>(1);
+  expect_stamp_stays<Sized<24>>(2);   // 40 bytes
+  expect_stamp_stays<Sized<100>>(3);  // outside
+  static_assert(sizeof(Sized<24>) == 40);
+  const auto small = [] {};
+  expect_stamp_stays<decltype(small)>(4);
+  EXPECT_EQ(Closure().stamp(), 0U);
+}
+
+TEST(Closure, HasNoRoomForAStampBesideALargeCallable) {
+  static_assert(sizeof(Sized<25>) == 48);
+  Closure full{Sized<25>{}};
+  EXPECT_FALSE(full.try_stamp(1));
+  EXPECT_EQ(full.stamp(), 0U);
+}
+
 TEST(Closure, MovingTakesTheCallableAlong) {
   std::string text;
   Closure first([&text, word = std::string("short")] { text += word; });
