@@ -80,6 +80,19 @@ bool ParkingLot::wake_one() noexcept {
   return false;
 }
 
+bool ParkingLot::wake_this(std::size_t worker) noexcept {
+  MUSTER_DEBUG_ASSERT(worker < workers_);
+  full_fence();  // sync(announce-or-publish): as in wake_one()
+  const std::uint64_t bit = std::uint64_t{1} << (worker % kBits);
+  Atomic<std::uint64_t>& parked = parked_[worker / kBits].value;
+  // relaxed: as in wake_one().
+  if ((parked.load(relaxed) & bit) == 0) return false;
+  // sync(epoch-before-bit): as in wake_one().
+  if ((parked.fetch_and(~bit, acquire) & bit) == 0) return false;
+  wake(worker);
+  return true;
+}
+
 void ParkingLot::wake_all() noexcept {
   // sync(announce-or-publish): what tells workers to stop counts as published work.
   full_fence();

@@ -63,6 +63,13 @@ bool Roster::notify_from_outside() noexcept {
   return wake_or_recruit();
 }
 
+bool Roster::notify_worker(std::size_t worker) noexcept {
+  if (lot_.wake_this(worker)) return true;
+  // relaxed: as in set_absent().
+  if (recruit_ != nullptr && absent_.load(relaxed) != 0 && all_busy_approx()) recruit_();
+  return false;
+}
+
 bool Roster::wake_or_recruit() noexcept {
   if (!lot_.empty_approx()) return lot_.wake_one();
   // relaxed: as in set_absent().

@@ -59,6 +59,10 @@ class MUSTER_API ParkingLot {
   // Call after publishing one piece of work. True if a sleeper was woken for it.
   bool wake_one() noexcept;
 
+  // The same for work that only this worker can do. False: it is awake, and will look for work
+  // before it sleeps.
+  bool wake_this(std::size_t worker) noexcept;
+
   // Wakes every worker, parked or about to park. For stopping.
   void wake_all() noexcept;
 

@@ -72,6 +72,9 @@ class MUSTER_API Roster {
   // it is given a moment to finish what it does and search.
   bool notify_from_outside() noexcept;
 
+  // For work that only this worker can do.
+  bool notify_worker(std::size_t worker) noexcept;
+
   void set_absent(std::size_t workers) noexcept {
     absent_.store(workers, relaxed);  // relaxed: who recruits looks again, under a lock
   }

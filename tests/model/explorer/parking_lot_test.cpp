@@ -22,6 +22,10 @@ struct Crew {
     work.fetch_add(1, release);
     lot.wake_one();
   }
+  void publish_to(std::size_t worker) {
+    work.fetch_add(1, release);
+    lot.wake_this(worker);
+  }
   bool take() {
     int seen = work.load(acquire);
     while (seen > 0) {
@@ -81,6 +85,8 @@ std::vector<Scenario> scenarios() {
       scenario("one publisher, one worker", {publish_twice, worker(0, 2)}, 2),
       scenario("two publishers, two workers", {publish, publish, worker(0, 1), worker(1, 1)}, 2),
       scenario("one publisher, two workers", {publish_twice, worker(0, 1), worker(1, 1)}, 2),
+      scenario("work for one worker only",
+               {[](Crew& c) { c.publish_to(1), c.publish_to(1); }, worker(1, 2)}, 2),
       scenario("two sleepers are stopped", {[](Crew& c) { c.stop(); }, sleeper(0), sleeper(1)}, 0),
   };
 }

@@ -129,6 +129,18 @@ TEST(ParkingLot, AWakeReachesNobodyElse) {
   EXPECT_EQ(lot.park(other, kPast), ParkOutcome::timed_out);
 }
 
+TEST(ParkingLot, AGivenWorkerIsWokenAndNobodyElse) {
+  ParkingLot lot(100);
+  const ParkingLot::Ticket first = lot.announce(0);
+  const ParkingLot::Ticket chosen = lot.announce(70);
+  EXPECT_TRUE(lot.wake_this(70));
+  EXPECT_FALSE(lot.wake_this(70)) << "it is awake now";
+  EXPECT_FALSE(lot.wake_this(1)) << "it was never asleep";
+  EXPECT_EQ(lot.parked_approx(), 1U);
+  EXPECT_EQ(lot.park(chosen), ParkOutcome::woken);
+  EXPECT_EQ(lot.park(first, real_clock().now()), ParkOutcome::timed_out);
+}
+
 TEST(ParkingLot, EachWakePicksAnotherWorker) {
   ParkingLot lot(3);
   std::vector<ParkingLot::Ticket> tickets;

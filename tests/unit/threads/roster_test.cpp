@@ -56,6 +56,17 @@ TEST(Roster, FromOutsideAnAbsentWorkerIsAskedForIfNobodyElseIsFree) {
   EXPECT_EQ(roster.sleep(ticket), ParkOutcome::woken);
 }
 
+TEST(Roster, AGivenWorkerIsWokenAlsoIfSomebodySearches) {
+  Roster roster(2);
+  roster.begin_search();
+  roster.begin_search();
+  const ParkingLot::Ticket ticket = roster.give_up(1);
+  EXPECT_FALSE(roster.notify_worker(0));
+  EXPECT_TRUE(roster.notify_worker(1));
+  EXPECT_FALSE(roster.notify_worker(1));
+  EXPECT_EQ(roster.sleep(ticket), ParkOutcome::woken);
+}
+
 TEST(Roster, WhoBeginsToSearchLearnsHowManyDoSoAlready) {
   Roster roster(3);
   EXPECT_EQ(roster.begin_search(), 0U);
