@@ -1,0 +1,45 @@
+// rates.cpp: differences between two snapshots.
+#include <algorithm>
+#include <utility>
+
+#include <muster/observe/rates.hpp>
+
+namespace muster {
+namespace {
+
+// The share of `span` that was spent busy.
+double share(Duration busy, Duration span) noexcept {
+  const double ratio = static_cast<double>(busy.count()) / static_cast<double>(span.count());
+  return std::clamp(ratio, 0.0, 1.0);
+}
+
+}  // namespace
+
+Duration Rates::Sum::mean_since(const Sum& before) const {
+  if (count == before.count) return Duration::zero();
+  const auto mean = (total - before.total) / static_cast<double>(count - before.count);
+  return std::chrono::duration_cast<Duration>(mean);
+}
+
+void Rates::fill(PoolSnapshot& snapshot, std::span<const Duration> busy, std::uint64_t completed,
+                 Time now) {
+  Seen current{.time = now,
+               .completed = completed,
+               .waits = Sum(snapshot.latency.queue_wait),
+               .runs = Sum(snapshot.latency.run),
+               .busy = {busy.begin(), busy.end()}};
+  const MutexLock lock(mutex_);
+  const Seen before = std::exchange(seen_, std::move(current));
+  const Duration span = now - before.time;
+  if (span <= Duration::zero()) return;
+  for (std::size_t i = 0; i < std::min(busy.size(), snapshot.workers.size()); ++i) {
+    const Duration then = i < before.busy.size() ? before.busy[i] : Duration::zero();
+    snapshot.workers[i].utilisation = share(busy[i] - then, span);
+  }
+  snapshot.throughput = {
+      .tasks_per_second = static_cast<double>(completed - before.completed) /
+                          std::chrono::duration<double>(span).count(),
+      .average_latency = seen_.waits.mean_since(before.waits) + seen_.runs.mean_since(before.runs)};
+}
+
+}  // namespace muster
