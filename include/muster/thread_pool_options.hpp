@@ -16,6 +16,7 @@
 #include <muster/base/clock.hpp>
 #include <muster/error.hpp>
 #include <muster/policy/admission.hpp>
+#include <muster/policy/stealing.hpp>
 
 namespace muster {
 
@@ -81,6 +82,11 @@ struct ThreadPoolOptions {
   // throw. Futures of such tasks say Dropped.
   std::function<void(const DroppedTask&)> on_drop = {};
 
+  // When workers without work take tasks from others, and how many; with Queueing::stealing. The
+  // second sides of joins are taken whatever it says. Several at once, and in another order than
+  // they came, are taken only of those that were posted from outside.
+  StealingOptions stealing = {};
+
   // Callables of 41 to 48 bytes have no room for the time of their post: how long these wait is not
   // known.
   Timing timing = Timing::sampled;
@@ -128,6 +134,7 @@ struct ThreadPoolStats {
     std::uint64_t dropped = 0;  // of those, tasks that a stop discarded
     std::uint64_t steal_attempts = 0;
     std::uint64_t successful_steals = 0;
+    std::uint64_t tasks_stolen = 0;  // often several at once; forks are not among them
     std::uint64_t lost_races = 0;
     std::uint64_t forks_offered = 0;
     std::uint64_t forks_taken = 0;
@@ -136,6 +143,9 @@ struct ThreadPoolStats {
     std::uint64_t wakes = 0;       // times it was woken
     std::uint64_t queued = 0;      // tasks that wait with it
     bool busy = false;             // runs a task, or waits inside of one
+
+    // Of the tasks stolen, how many from each worker, by its number.
+    std::vector<std::uint64_t> stolen_from = {};
   };
 
   // Those that were started, in their order; spares behind the others.

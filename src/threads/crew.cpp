@@ -36,14 +36,14 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       gate_(options.admission, options.workers * Worker::kRingCapacity,
             [this](BackPressure state, std::size_t queued) { on_back_pressure(state, queued); }),
       meter_(options.timing),
+      rates_(current_time()),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
       roster_(options.workers, options.max_spare_workers, [this] { recruit(); }),
       slots_(options.workers + options.max_spare_workers),
       timers_(make_timers()),
       ranked_(options.priority_aging),
-      spares_(options.max_spare_workers),
-      seen_{.time = current_time()} {
+      spares_(options.max_spare_workers) {
   if (options_.simulation != nullptr) {
     make_all();
   } else if (options_.start == Start::eager) {

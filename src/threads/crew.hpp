@@ -3,14 +3,13 @@
 // A worker is made by its own thread, so that its memory is near the CPU that it runs on. Regular
 // workers have the numbers from 0 on, in the order in which they are started; spares follow.
 //
-// A task is counted twice: before anybody can take it, and when it is done. The crew is quiescent
-// when both counts are equal, read in this order: first what is done, then what has entered.
+// A task is counted before anybody can take it, and when it is done. The crew is quiescent when
+// both counts are equal, read in this order: first what is done, then what has entered.
 //
 // Thread safety: any member from any thread.
 // Lifetime: outlives its workers' threads; stop() joins them.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,6 +24,7 @@
 #include <muster/base/cpu_topology.hpp>
 #include <muster/base/log.hpp>
 #include <muster/observe/notice_hub.hpp>
+#include <muster/observe/rates.hpp>
 #include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
 #include <muster/sync/atomic.hpp>
@@ -71,7 +71,7 @@ class Crew final : public Executor, public Employer {
   void wait_idle() MUSTER_EXCLUDES(idle_mutex_);
   StopResult stop(const StopOptions& options) MUSTER_EXCLUDES(stop_mutex_, idle_mutex_);
   [[nodiscard]] ThreadPoolStats stats() const MUSTER_EXCLUDES(stats_mutex_);
-  [[nodiscard]] PoolSnapshot snapshot() MUSTER_EXCLUDES(snapshot_mutex_);
+  [[nodiscard]] PoolSnapshot snapshot();
   void reset_stats() MUSTER_EXCLUDES(stats_mutex_);
 
   // --- for a simulation ---
@@ -93,6 +93,11 @@ class Crew final : public Executor, public Employer {
   // Null: not started.
   Worker* worker(std::size_t index) const noexcept {
     return slots_[index].present.load(acquire);  // sync(worker-made): pairs with work_as()
+  }
+
+  // A number for a drain of a worker's queue, greater than any before.
+  std::uint64_t next_drain() noexcept {
+    return drains_.fetch_add(1, relaxed) + 1;  // relaxed: a number
   }
 
   // Groups of regular workers, nearest first.
@@ -150,7 +155,6 @@ class Crew final : public Executor, public Employer {
   bool wait_for_ends(std::optional<Duration> timeout) MUSTER_EXCLUDES(idle_mutex_);
   ThreadPoolStats lifetime_stats() const;
   void add_worker(Worker& worker, PoolSnapshot& snapshot) const;
-  void add_rates(PoolSnapshot& snapshot) MUSTER_EXCLUDES(snapshot_mutex_);
   std::shared_ptr<Timers> make_timers();
 
   // Those that were started.
@@ -207,8 +211,9 @@ class Crew final : public Executor, public Employer {
     }
   }
 
-  [[nodiscard]] bool try_place(Closure& task);
-  [[nodiscard]] bool spill(Closure& task, Entry entry);
+  [[nodiscard]] std::optional<std::size_t> try_place(Closure& task);
+  [[nodiscard]] std::optional<std::size_t> spill(Closure& task, Entry entry);
+  void notify_of_task_with(std::size_t index) noexcept;
   void enqueue(Priority priority, Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
   void enqueue_shared(Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
   bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
@@ -230,6 +235,7 @@ class Crew final : public Executor, public Employer {
   NoticeHub notices_;
   Gate gate_;
   Meter meter_;
+  Rates rates_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them
   Roster roster_;
@@ -240,6 +246,7 @@ class Crew final : public Executor, public Employer {
   alignas(kCacheLine) Atomic<bool> closed_ = false;
   Atomic<bool> discarding_ = false;
   Atomic<std::uint32_t> idle_waiters_ = 0;
+  Atomic<std::uint64_t> drains_ = 0;
   Atomic<std::uint64_t> done_elsewhere_ = 0;  // run when no worker was left, or dropped
   RankedQueue ranked_;
   Spares spares_;
@@ -262,25 +269,6 @@ class Crew final : public Executor, public Employer {
   // Guarded by stats_mutex_: what the counts were at the last reset.
   mutable Mutex stats_mutex_;
   ThreadPoolStats reset_ MUSTER_GUARDED_BY(stats_mutex_);
-
-  // Guarded by snapshot_mutex_: what the last snapshot has seen, for what happened since.
-  struct Sum {
-    Sum() = default;
-    explicit Sum(const HistogramSnapshot& seen) : count(seen.count()), total(seen.sum()) {}
-    [[nodiscard]] Duration mean_since(const Sum& before) const;
-
-    std::uint64_t count = 0;
-    std::chrono::duration<double, std::nano> total{};
-  };
-  struct Seen {
-    Time time{};
-    std::uint64_t completed = 0;
-    Sum waits = {};
-    Sum runs = {};
-    std::vector<Duration> busy = {};  // each worker
-  };
-  Mutex snapshot_mutex_;
-  Seen seen_ MUSTER_GUARDED_BY(snapshot_mutex_);
 
   // Guarded by shared_mutex_. `global` queueing only.
   Mutex shared_mutex_;

@@ -36,8 +36,9 @@ void Crew::post(Closure&& task) {
     return static_cast<void>(post_special(0, task, Entry::by_policy));
   if (origin() == Origin::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
-  if (!try_place(task) && !spill(task, Entry::by_policy)) return;
-  roster_.notify_from_outside();
+  std::optional<std::size_t> place = try_place(task);
+  if (!place && !(place = spill(task, Entry::by_policy))) return;
+  notify_of_task_with(*place);
   // sync(closed): the fence in the notice stands between the push and this look. relaxed: so it
   // sees the closing, or the workers see the push before they end.
   if (closed_.load(relaxed)) stop_and_run_leftovers();
@@ -76,8 +77,9 @@ bool Crew::post_special(Priority priority, Closure& task, Entry entry) {
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   const bool is_spread = has_inboxes_ && priority == 0 && !gate_.is_counted();
   if (is_spread) {
-    if (!try_place(task) && !spill(task, entry)) return false;
-    roster_.notify_from_outside();
+    std::optional<std::size_t> place = try_place(task);
+    if (!place && !(place = spill(task, entry))) return false;
+    notify_of_task_with(*place);
   } else {
     if (entry == Entry::always) {
       gate_.enter();
@@ -103,9 +105,9 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
     if (from == Origin::inside && self != nullptr && &self->crew() == this) {
       return Worker::current()->post_from_inside(std::move(task));
     }
-    if (!try_place(task)) static_cast<void>(spill(task, Entry::always));
-    roster_.notify_from_outside();
-    return;
+    std::optional<std::size_t> place = try_place(task);
+    if (!place) place = spill(task, Entry::always);
+    return notify_of_task_with(place.value_or(0));
   }
   if (priority == 0 && !options_.priority_aging) return enqueue_shared(std::move(task), from);
   ensure_started();
@@ -146,8 +148,17 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
   note_queued();
 }
 
-// In turn; but a ring that is full is left alone as long as another has room. False: none has.
-bool Crew::try_place(Closure& task) {
+// There is a task in the inbox of this worker.
+void Crew::notify_of_task_with(std::size_t index) noexcept {
+  if (options_.stealing.enabled) {
+    roster_.notify_from_outside();
+  } else {
+    roster_.notify_worker(index);
+  }
+}
+
+// In turn; but a ring that is full is left alone as long as another has room. None: none has.
+std::optional<std::size_t> Crew::try_place(Closure& task) {
   meter_.stamp(task, turn);
   const std::size_t count = ensure_started();
   if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
@@ -155,19 +166,20 @@ bool Crew::try_place(Closure& task) {
   inbox_in_turn = first + 1;
   std::size_t index = first;
   do {
-    if (worker(index)->inbox().try_push(std::move(task))) return true;
+    if (worker(index)->inbox().try_push(std::move(task))) return index;
     index = index + 1 < count ? index + 1 : 0;
   } while (index != first);
-  return false;
+  return std::nullopt;
 }
 
-// All rings are full; so a bound that is not counted may have been reached. False: as
+// All rings are full; so a bound that is not counted may have been reached. None: as false of
 // post_special().
-bool Crew::spill(Closure& task, Entry entry) {
-  if (entry != Entry::always && !find_room(task, entry)) return false;
-  worker(inbox_in_turn % ensure_started())->inbox().push(std::move(task));
+std::optional<std::size_t> Crew::spill(Closure& task, Entry entry) {
+  if (entry != Entry::always && !find_room(task, entry)) return std::nullopt;
+  const std::size_t index = inbox_in_turn % ensure_started();
+  worker(index)->inbox().push(std::move(task));
   note_queued();
-  return true;
+  return index;
 }
 
 // False: there is none, and what is to be done then was done.

@@ -17,6 +17,10 @@ ThreadPoolStats Crew::stats() const {
     now.dropped -= then.dropped;
     now.steal_attempts -= then.steal_attempts;
     now.successful_steals -= then.successful_steals;
+    now.tasks_stolen -= then.tasks_stolen;
+    for (std::size_t j = 0; j < then.stolen_from.size(); ++j) {
+      now.stolen_from[j] -= then.stolen_from[j];
+    }
     now.lost_races -= then.lost_races;
     now.forks_offered -= then.forks_offered;
     now.forks_taken -= then.forks_taken;
@@ -56,6 +60,7 @@ ThreadPoolStats Crew::lifetime_stats() const {
                              .dropped = read(counters.dropped),
                              .steal_attempts = read(counters.steal_attempts),
                              .successful_steals = read(counters.stolen),
+                             .tasks_stolen = read(counters.tasks_stolen),
                              .lost_races = read(counters.lost_races),
                              .forks_offered = read(forks.offered),
                              .forks_taken = read(forks.taken),
@@ -64,7 +69,10 @@ ThreadPoolStats Crew::lifetime_stats() const {
                              .wakes = read(counters.wakes),
                              .queued = worker.queued_approx(),
                              .busy = read(counters.busy) != 0});
-    const ThreadPoolStats::Worker& last = stats.workers.back();
+    ThreadPoolStats::Worker& last = stats.workers.back();
+    for (std::size_t i = 0; i < worker_span(); ++i) {
+      last.stolen_from.push_back(worker.stolen_from(i));
+    }
     stats.submitted +=
         read(counters.posted) + worker.inbox().pushed_approx() - read(counters.moved);
     stats.completed += last.completed;

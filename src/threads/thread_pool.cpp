@@ -67,10 +67,14 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
                    .value = std::to_string(aging->count()) + " ns",
                    .rule = "must be more than 0, and a day at most"});
   }
-  for (BadField& each : validate(options.admission)) {
-    each.field = "admission." + each.field;
-    bad.push_back(std::move(each));
-  }
+  const auto add_all = [&](const std::string& of, std::vector<BadField> fields) {
+    for (BadField& each : fields) {
+      each.field = of + '.' + each.field;
+      bad.push_back(std::move(each));
+    }
+  };
+  add_all("admission", validate(options.admission));
+  add_all("stealing", validate(options.stealing));
   if (options.admission.max_queued_per_key != 0) {
     bad.push_back({.field = "admission.max_queued_per_key",
                    .value = std::to_string(options.admission.max_queued_per_key),

@@ -31,9 +31,6 @@ constexpr unsigned kSpares = 256;
 constexpr unsigned kLingerRounds = 6;
 constexpr unsigned kLingerAfterTask = 4;
 
-// Tasks taken at once from another's inbox.
-constexpr unsigned kStealMax = 4;
-
 // What stays of a stack before its worker stops helping others from there.
 constexpr std::size_t kStackReserve = std::size_t{128} * 1024;
 
@@ -83,10 +80,12 @@ Worker::Worker(Crew& crew, std::size_t index, std::uint64_t seed)
       index_(index),
       order_(crew.steal_order_of(index)),
       is_spare_(crew.is_spare(index)),
+      max_searchers_(max_searchers(crew.options().stealing, crew.options().workers)),
       random_(seed),
       inbox_(kRingCapacity),
       posted_(kFirstPosted),
-      forks_(crew.roster()) {}
+      forks_(crew.roster()),
+      stolen_from_(crew.options().workers + crew.options().max_spare_workers) {}
 
 Worker::~Worker() {
   while (spares_ != nullptr) delete std::exchange(spares_, spares_->next_spare);
@@ -154,6 +153,7 @@ void Worker::work_until_stopped() {
 // A spare that is one too many sits out until it is needed. It leaves without a look around, so it
 // sees to it that somebody else takes one.
 void Worker::step_aside() {
+  if (!crew_.options().stealing.enabled && has_work_approx()) return;  // nobody else would do it
   if (!crew_.spares().leave()) return;
   crew_.roster().notify();
   crew_.note_idle();
@@ -184,9 +184,9 @@ bool Worker::linger_and_run() {
   return ran;
 }
 
-// Half of the workers search for long; those who come later look around once.
+// So many workers search for long; those who come later look around once.
 void Worker::begin_search() noexcept {
-  is_crowded_ = crew_.roster().begin_search() * 2 >= crew_.options().workers;
+  is_crowded_ = crew_.roster().begin_search() >= max_searchers_;
 }
 
 // Requires: is counted as searching. False: found nothing; sleep_or_stop() must follow.
@@ -226,27 +226,9 @@ bool Worker::sleep_or_stop() {
   }
   crew_.note_idle();
   count(counters_.parks);
-  crew_.roster().sleep(ticket);
+  crew_.roster().sleep(ticket, next_search());
   count(counters_.wakes);
   return true;
-}
-
-// A race that was lost says that something was there, and more may be: it is not "nothing".
-bool Worker::look_around(Found& found) {
-  do {
-    found.lost_race = false;
-    for (const std::vector<std::uint32_t>& group : order_) {
-      const std::size_t start = random_.below(group.size());
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        if (take_from(group[(start + i) % group.size()], found)) return true;
-      }
-    }
-    const std::size_t span = crew_.worker_span();
-    for (std::size_t i = crew_.options().workers; i < span; ++i) {
-      if (take_from(i, found)) return true;
-    }
-  } while (found.lost_race);
-  return crew_.ranked().try_pop_idle(found.task);
 }
 
 bool Worker::take_own(Found& found) {
@@ -267,48 +249,6 @@ bool Worker::take_own(Found& found) {
     return true;
   }
   return pop_from(inbox_, found.task);
-}
-
-bool Worker::take_from(std::size_t index, Found& found) {
-  if (index == index_) return take_own(found);
-  Worker* const other = crew_.worker(index);
-  return other != nullptr && take_from(*other, found);
-}
-
-bool Worker::take_from(Worker& victim, Found& found) {
-  count(counters_.steal_attempts);
-  const ForkStack::Taking fork = forks_.take_from(victim.forks_);
-  const Steal<Posted*> posted = fork.outcome == StealOutcome::taken
-                                    ? Steal<Posted*>{StealOutcome::empty, nullptr}
-                                    : victim.posted_.thief().steal();
-  found.fork = fork.fork;
-  found.posted = posted.item;
-  if (fork.outcome == StealOutcome::lost_race || posted.outcome == StealOutcome::lost_race) {
-    count(counters_.lost_races);
-    found.lost_race = true;
-  }
-  if (found.fork == nullptr && found.posted == nullptr) {
-    if (!pop_from(victim.inbox_, found.task)) return false;
-    take_more_from(victim);
-  }
-  count(counters_.stolen);
-  if (found.fork == nullptr) count(counters_.tasks_stolen);
-  return true;
-}
-
-// To its own inbox. Whoever looked there before and at the victim's afterwards has seen none of
-// them, hence the notice.
-void Worker::take_more_from(Worker& victim) {
-  Closure task;
-  unsigned more = 0;
-  while (more + 1 < kStealMax && !victim.inbox_.empty_approx() && pop_from(victim.inbox_, task)) {
-    inbox_.push(std::move(task));
-    // sync(task-done): it has entered twice, and left once. relaxed: only this thread writes it.
-    counters_.moved.store(counters_.moved.load(relaxed) + 1, release);
-    count(counters_.tasks_stolen);
-    ++more;
-  }
-  if (more > 0) crew_.roster().notify();
 }
 
 bool Worker::pop_from(SpillingQueue<Closure>& inbox, Closure& task) {
@@ -363,8 +303,13 @@ void Worker::note_failure() noexcept {
 }
 
 void Worker::post_from_inside(Closure&& task) {
-  Posted* const posted = spare_posted();
   crew_.meter().stamp(task, turn_);
+  push_posted(std::move(task));
+  crew_.roster().notify();
+}
+
+void Worker::push_posted(Closure&& task) {
+  Posted* const posted = spare_posted();
   posted->task = std::move(task);
   count(counters_.posted);  // before anybody can take it
   try {
@@ -376,7 +321,6 @@ void Worker::post_from_inside(Closure&& task) {
     counters_.posted.store(counters_.posted.load(relaxed) - 1, relaxed);  // relaxed: a count
     inbox_.push(std::move(task));
   }
-  crew_.roster().notify();
 }
 
 Worker::Posted* Worker::spare_posted() {

@@ -12,8 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include <muster/base/random.hpp>
+#include <muster/policy/stealing.hpp>
 #include <muster/queues/spilling_queue.hpp>
 #include <muster/queues/work_stealing_deque.hpp>
 #include <muster/sync/atomic.hpp>
@@ -89,6 +93,11 @@ class Worker {
   const Counters& counters() const noexcept { return counters_; }
   const WorkerTimes& times() const noexcept { return times_; }
 
+  // Tasks that it has stolen from the worker with that number.
+  [[nodiscard]] std::uint64_t stolen_from(std::size_t victim) const noexcept {
+    return stolen_from_[victim].load(relaxed);  // relaxed: a count
+  }
+
  private:
   // A task that was posted from inside, in a line of its own.
   struct alignas(kCacheLine) Posted {
@@ -115,14 +124,21 @@ class Worker {
 
   bool take_own(Found& found);
   bool look_around(Found& found);
+  bool visit_all(Found& found);
+  bool visit_by_rules(Found& found);
+  std::span<Victim> find_victims();
+  [[nodiscard]] std::optional<Time> next_search() const noexcept;
   bool take_from(std::size_t index, Found& found);
   bool take_from(Worker& victim, Found& found);
-  void take_more_from(Worker& victim);
+  bool take_fork_from(Worker& victim, Found& found);
+  bool take_tasks_from(Worker& victim, Found& found);
+  unsigned take_more_from(Worker& victim, std::size_t most, Found& found);
   bool pop_from(SpillingQueue<Closure>& inbox, Closure& task);
 
   void run(Found& found);
   void run_task(Closure& task);
   void call(Closure& task);
+  void push_posted(Closure&& task);
   Posted* spare_posted();
   void keep_spare(Posted* posted) noexcept;
 
@@ -131,6 +147,7 @@ class Worker {
   const std::size_t index_;
   const StealOrder order_;  // the regular workers, nearest first
   const bool is_spare_;
+  const std::size_t max_searchers_;
 
   // Worker's thread only.
   Random random_;
@@ -140,6 +157,8 @@ class Worker {
   unsigned spare_count_ = 0;
   bool is_playing_ = false;
   bool is_crowded_ = false;  // enough others searched when it began
+  std::optional<Time> last_search_;
+  std::vector<Victim> victims_;  // room to sort them in
 
   // Any thread.
   alignas(kCacheLine) Counters counters_;
@@ -147,6 +166,8 @@ class Worker {
   SpillingQueue<Closure> inbox_;
   WorkStealingDeque<Posted*> posted_;
   ForkStack forks_;
+  Atomic<std::uint64_t> last_drained_ = 0;          // see Victim
+  std::vector<Atomic<std::uint64_t>> stolen_from_;  // tasks, by whom; the worker writes
 };
 
 }  // namespace muster
