@@ -39,6 +39,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       rates_(current_time()),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
+      steals_(options.stealing.enabled),
       roster_(options.workers, options.max_spare_workers, [this] { recruit(); }),
       slots_(options.workers + options.max_spare_workers),
       timers_(make_timers()),
@@ -114,8 +115,7 @@ bool Crew::is_finished() const noexcept {
 }
 
 void Crew::note_idle() {
-  if (gate_.back_pressure() == BackPressure::on) [[unlikely]]
-    note_queued();
+  note_fewer_queued();
   full_fence();  // sync(idle-waiter): between what was done last and the look for waiters
   // relaxed: so it sees the waiter, or the waiter sees the crew quiescent.
   if (idle_waiters_.load(relaxed) == 0 || !is_quiescent()) return;

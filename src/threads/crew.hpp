@@ -130,9 +130,10 @@ class Crew final : public Executor, public Employer {
 
   NoticeHub& notices() noexcept { return notices_; }
 
-  // After a change that nobody counts.
-  void note_queued() noexcept {
-    if (!gate_.is_counted()) gate_.note(queued_approx());
+  // After a change that nobody counts: back-pressure may be over.
+  void note_fewer_queued() noexcept {
+    if (gate_.back_pressure() == BackPressure::on && !gate_.is_counted()) [[unlikely]]
+      gate_.note(queued_approx());
   }
 
   // What a posted task has thrown.
@@ -238,6 +239,7 @@ class Crew final : public Executor, public Employer {
   Rates rates_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them
+  const bool steals_;       // workers take tasks from each other
   Roster roster_;
   std::vector<Slot> slots_;
   const std::shared_ptr<Timers> timers_;

@@ -31,6 +31,15 @@ Origin Crew::origin() const noexcept {
   return self != nullptr && &self->crew() == this ? Origin::inside : Origin::outside;
 }
 
+// There is a task in the inbox of this worker.
+[[gnu::always_inline]] inline void Crew::notify_of_task_with(std::size_t index) noexcept {
+  if (steals_) {
+    roster_.notify_from_outside();
+  } else {
+    roster_.notify_worker(index);
+  }
+}
+
 void Crew::post(Closure&& task) {
   if (!is_plain_) [[unlikely]]
     return static_cast<void>(post_special(0, task, Entry::by_policy));
@@ -111,7 +120,7 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
   }
   if (priority == 0 && !options_.priority_aging) return enqueue_shared(std::move(task), from);
   ensure_started();
-  meter_.stamp(task, turn);
+  meter_.mark(task, turn);
   if (options_.priority_aging) {
     ranked_.push_aging(priority, current_time(), std::move(task));
   } else {
@@ -125,12 +134,12 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
     recruit();
   }
   roster_.notify();
-  note_queued();
+  if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
 void Crew::enqueue_shared(Closure&& task, Origin from) {
   ensure_started();
-  meter_.stamp(task, turn);
+  meter_.mark(task, turn);
   bool all_busy = false;
   {
     const MutexLock lock(shared_mutex_);
@@ -145,21 +154,12 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
   shared_work_.notify_one();
   // relaxed: recruit() looks again.
   if (all_busy && started_regulars_.load(relaxed) != options_.workers) recruit();
-  note_queued();
-}
-
-// There is a task in the inbox of this worker.
-void Crew::notify_of_task_with(std::size_t index) noexcept {
-  if (options_.stealing.enabled) {
-    roster_.notify_from_outside();
-  } else {
-    roster_.notify_worker(index);
-  }
+  if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
 // In turn; but a ring that is full is left alone as long as another has room. None: none has.
 std::optional<std::size_t> Crew::try_place(Closure& task) {
-  meter_.stamp(task, turn);
+  meter_.mark(task, turn);
   const std::size_t count = ensure_started();
   if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
   const std::size_t first = inbox_in_turn < count ? inbox_in_turn : 0;
@@ -175,10 +175,18 @@ std::optional<std::size_t> Crew::try_place(Closure& task) {
 // All rings are full; so a bound that is not counted may have been reached. None: as false of
 // post_special().
 std::optional<std::size_t> Crew::spill(Closure& task, Entry entry) {
+  const std::size_t count = ensure_started();
+  const std::size_t index = inbox_in_turn % count;
+  SpillingQueue<Closure>& inbox = worker(index)->inbox();
+  // Tasks are spread evenly, so what one worker has tells whether to add up what all have.
+  const std::size_t about = count * (Worker::kRingCapacity + inbox.spilled_approx());
+  if (gate_.is_counted() || gate_.is_far_from(2 * about)) [[likely]] {
+    inbox.push(std::move(task));
+    return index;
+  }
   if (entry != Entry::always && !find_room(task, entry)) return std::nullopt;
-  const std::size_t index = inbox_in_turn % ensure_started();
-  worker(index)->inbox().push(std::move(task));
-  note_queued();
+  inbox.push(std::move(task));
+  gate_.note(queued_approx());
   return index;
 }
 

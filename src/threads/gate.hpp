@@ -61,6 +61,11 @@ class Gate {
       switch_over(queued);
   }
 
+  // So many tasks would change nothing.
+  [[nodiscard]] bool is_far_from(std::size_t queued) const noexcept {
+    return queued < watermarks_.high() && back_pressure() == BackPressure::off;
+  }
+
   [[nodiscard]] BackPressure back_pressure() const noexcept {
     return state_.load(relaxed);  // relaxed: looked at again under the mutex before it is switched
   }

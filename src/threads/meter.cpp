@@ -9,6 +9,12 @@ constexpr Duration::rep kNewest = 16;
 
 }  // namespace
 
+void Meter::mark_with_time(Closure& task) const noexcept {
+  if (timing_ == Timing::off) return;
+  // Never 0, which stands for none.
+  task.mark(static_cast<std::uint64_t>(current_time().time_since_epoch().count()) | 1U);
+}
+
 Time Meter::begin(std::uint64_t stamp) noexcept {
   const Time now = current_time();
   if (stamp != 0) {
@@ -30,9 +36,10 @@ void Meter::end(Time begin, WorkerTimes& times) noexcept {
   times.last.store(took.count(), relaxed);  // relaxed: as above
   times.busy.store(times.busy.load(relaxed) + took.count() * static_cast<Duration::rep>(stands_for),
                    relaxed);  // relaxed: as above
-  const bool is_slow = average > kLongTask.count();
+  if (timing_ == Timing::full) return;
+  const std::uint32_t mask = average > kLongTask.count() ? kAll : kOneIn64;
   // relaxed: a hint. Not written unless it changes, for all read it.
-  if (is_slow_.load(relaxed) != is_slow) is_slow_.store(is_slow, relaxed);
+  if (mask_.load(relaxed) != mask) mask_.store(mask, relaxed);
 }
 
 }  // namespace muster

@@ -28,27 +28,21 @@ struct WorkerTimes {
 
 class Meter {
  public:
-  explicit Meter(Timing timing) noexcept : timing_(timing) {}
+  explicit Meter(Timing timing) noexcept : timing_(timing), mask_(mask_for(timing)) {}
 
-  // Tasks that one stands for, unless all are timed.
-  static constexpr unsigned kSampling = 64;
-
-  // The poster's own counts, so that it shares no line with others.
+  // The poster's own count, so that it shares no line with others.
   struct Turn {
-    unsigned posts = 0;
+    std::uint32_t posts = 0;
   };
 
-  // Of a task that is about to be queued.
-  void stamp(Closure& task, Turn& turn) noexcept {
-    if (timing_ == Timing::off) return;
-    if (++turn.posts % kSampling == 0 || times_all()) [[unlikely]]
-      static_cast<void>(task.try_stamp(stamp_of(current_time())));
+  // Marks a task that is about to be queued if it is to be timed.
+  void mark(Closure& task, Turn& turn) const noexcept {
+    // relaxed: a little later will do.
+    if ((++turn.posts & mask_.load(relaxed)) == 0) [[unlikely]]
+      mark_with_time(task);
   }
 
-  // Whether a worker should time a task, given its stamp.
-  [[nodiscard]] bool wants(std::uint64_t stamp) const noexcept { return stamp != 0 || times_all(); }
-
-  // On the worker, in this order, around the task.
+  // On the worker, around a task that is marked, with its stamp.
   [[nodiscard]] Time begin(std::uint64_t stamp) noexcept;
   void end(Time begin, WorkerTimes& times) noexcept;
 
@@ -56,25 +50,30 @@ class Meter {
   [[nodiscard]] const Histogram& run() const noexcept { return run_; }
 
  private:
-  // Once it takes longer than this, a look at the clock does not matter.
+  // A task is timed if its number has none of these bits: all, one in 64, or none.
+  static constexpr std::uint32_t kAll = 0;
+  static constexpr std::uint32_t kOneIn64 = 63;
+  static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
+
+  // Once a task takes longer than this, a look at the clock does not matter.
   static constexpr Duration kLongTask{2000};
 
-  [[nodiscard]] bool times_all() const noexcept {
-    // relaxed: a little later will do.
-    return timing_ == Timing::full || (timing_ == Timing::sampled && is_slow_.load(relaxed));
+  static std::uint32_t mask_for(Timing timing) noexcept {
+    return timing == Timing::full ? kAll : timing == Timing::sampled ? kOneIn64 : kNone;
   }
-  [[nodiscard]] std::uint64_t weight() const noexcept { return times_all() ? 1 : kSampling; }
-
-  // Never 0, which stands for none.
-  static std::uint64_t stamp_of(Time time) noexcept {
-    return static_cast<std::uint64_t>(time.time_since_epoch().count()) | 1U;
+  // How many tasks one stands for.
+  [[nodiscard]] std::uint64_t weight() const noexcept {
+    return std::uint64_t{mask_.load(relaxed)} + 1;  // relaxed: as in mark()
   }
+  void mark_with_time(Closure& task) const noexcept;
 
   // Fixed at construction.
   const Timing timing_;
 
+  // Any thread. Hardly ever written.
+  Atomic<std::uint32_t> mask_;
+
   // Any thread.
-  alignas(kCacheLine) Atomic<bool> is_slow_ = false;  // tasks take long
   Histogram queue_wait_;
   Histogram run_;
 };

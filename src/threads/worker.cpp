@@ -80,6 +80,8 @@ Worker::Worker(Crew& crew, std::size_t index, std::uint64_t seed)
       index_(index),
       order_(crew.steal_order_of(index)),
       is_spare_(crew.is_spare(index)),
+      is_counted_(crew.gate().is_counted()),
+      steals_by_rules_(has_rules(crew.options().stealing)),
       max_searchers_(max_searchers(crew.options().stealing, crew.options().workers)),
       random_(seed),
       inbox_(kRingCapacity),
@@ -107,6 +109,26 @@ void Worker::main() {
     current_fork_stack = nullptr;
   }
   if (options.on_worker_exit) options.on_worker_exit(static_cast<unsigned>(index_));
+}
+
+[[gnu::always_inline]] inline bool Worker::take_own_here(Found& found) {
+  found.fork = nullptr;
+  found.posted = nullptr;
+  if (crew_.ranked().try_pop_urgent(found.task)) return true;
+  const unsigned turn = ++tick_ % kInboxFirst;
+  if (turn == 0 && pop_from(inbox_, found.task)) return true;
+  if (turn == kInboxFirst / 2) {
+    const Steal<Posted*> oldest = posted_.thief().steal();
+    if (oldest.outcome == StealOutcome::taken) {
+      found.posted = oldest.item;
+      return true;
+    }
+  }
+  if (const std::optional<Posted*> newest = posted_.owner().pop()) {
+    found.posted = *newest;
+    return true;
+  }
+  return pop_from(inbox_, found.task);
 }
 
 bool Worker::play_one() {
@@ -174,7 +196,7 @@ bool Worker::linger_and_run() {
   unsigned round = 0;
   bool ran = false;
   do {
-    for (Found found; take_own(found); round = kLingerAfterTask) {
+    for (Found found; take_own_here(found); round = kLingerAfterTask) {
       run(found);
       ran = true;
     }
@@ -232,32 +254,12 @@ bool Worker::sleep_or_stop() {
 }
 
 bool Worker::take_own(Found& found) {
-  found.fork = nullptr;
-  found.posted = nullptr;
-  if (crew_.ranked().try_pop_urgent(found.task)) return true;
-  const unsigned turn = ++tick_ % kInboxFirst;
-  if (turn == 0 && pop_from(inbox_, found.task)) return true;
-  if (turn == kInboxFirst / 2) {
-    const Steal<Posted*> oldest = posted_.thief().steal();
-    if (oldest.outcome == StealOutcome::taken) {
-      found.posted = oldest.item;
-      return true;
-    }
-  }
-  if (const std::optional<Posted*> newest = posted_.owner().pop()) {
-    found.posted = *newest;
-    return true;
-  }
-  return pop_from(inbox_, found.task);
+  return take_own_here(found);
 }
 
-bool Worker::pop_from(SpillingQueue<Closure>& inbox, Closure& task) {
-  const SpillPop popped = inbox.try_pop(task);
-  if (popped == SpillPop::refilled) {
-    crew_.roster().notify();
-    crew_.note_queued();
-  }
-  return popped != SpillPop::empty;
+void Worker::note_refill() noexcept {
+  crew_.roster().notify();
+  crew_.note_fewer_queued();
 }
 
 void Worker::run(Found& found) {
@@ -276,15 +278,14 @@ void Worker::run(Found& found) {
 }
 
 void Worker::run_task(Closure& task) {
-  crew_.gate().leave();
+  if (is_counted_) crew_.gate().leave();
   if (crew_.is_discarding()) {
     task.reset();
     count(counters_.dropped);
     return;
   }
-  const std::uint64_t stamp = task.stamp();
-  if (!crew_.meter().wants(stamp)) return call(task);
-  const Time begin = crew_.meter().begin(stamp);
+  if (!task.is_marked()) return call(task);
+  const Time begin = crew_.meter().begin(task.stamp());
   call(task);
   crew_.meter().end(begin, times_);
 }
@@ -303,7 +304,7 @@ void Worker::note_failure() noexcept {
 }
 
 void Worker::post_from_inside(Closure&& task) {
-  crew_.meter().stamp(task, turn_);
+  crew_.meter().mark(task, turn_);
   push_posted(std::move(task));
   crew_.roster().notify();
 }

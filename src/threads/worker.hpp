@@ -114,6 +114,9 @@ class Worker {
     bool lost_race = false;  // on the way
   };
 
+  // Whoever has none takes what comes, without a look at the lengths of all queues.
+  static bool has_rules(const StealingOptions& options) noexcept;
+
   void work_until_stopped();
   void serve_shared_queue();
   bool linger_and_run();
@@ -123,6 +126,7 @@ class Worker {
   void step_aside();
 
   bool take_own(Found& found);
+  bool take_own_here(Found& found);  // the same, in place, where workers spend their time
   bool look_around(Found& found);
   bool visit_all(Found& found);
   bool visit_by_rules(Found& found);
@@ -132,8 +136,14 @@ class Worker {
   bool take_from(Worker& victim, Found& found);
   bool take_fork_from(Worker& victim, Found& found);
   bool take_tasks_from(Worker& victim, Found& found);
-  unsigned take_more_from(Worker& victim, std::size_t most, Found& found);
-  bool pop_from(SpillingQueue<Closure>& inbox, Closure& task);
+  unsigned take_more_from(Worker& victim, Found& found);
+  bool pop_from(SpillingQueue<Closure>& inbox, Closure& task) noexcept {
+    const SpillPop popped = inbox.try_pop(task);
+    if (popped == SpillPop::refilled) [[unlikely]]
+      note_refill();
+    return popped != SpillPop::empty;
+  }
+  void note_refill() noexcept;
 
   void run(Found& found);
   void run_task(Closure& task);
@@ -147,6 +157,8 @@ class Worker {
   const std::size_t index_;
   const StealOrder order_;  // the regular workers, nearest first
   const bool is_spare_;
+  const bool is_counted_;       // its tasks, by the gate
+  const bool steals_by_rules_;  // not just from whom it finds first
   const std::size_t max_searchers_;
 
   // Worker's thread only.

@@ -15,20 +15,18 @@ void add(Atomic<std::uint64_t>& counter, std::uint64_t count) noexcept {
   counter.store(counter.load(relaxed) + count, relaxed);  // relaxed: a count
 }
 
-// Whoever has none of these takes what comes, without a look at the lengths of all queues.
-bool has_rules(const StealingOptions& options) noexcept {
+}  // namespace
+
+bool Worker::has_rules(const StealingOptions& options) noexcept {
   return !options.enabled || options.threshold != 0 || options.cooldown != Duration::zero() ||
          options.victim != VictimChoice::nearest || options.fair;
 }
 
-}  // namespace
-
 // A race that was lost says that something was there, and more may be: it is not "nothing".
 bool Worker::look_around(Found& found) {
-  const bool by_rules = has_rules(crew_.options().stealing);
   do {
     found.lost_race = false;
-    if (by_rules ? visit_by_rules(found) : visit_all(found)) return true;
+    if (steals_by_rules_ ? visit_by_rules(found) : visit_all(found)) return true;
   } while (found.lost_race);
   return crew_.ranked().try_pop_idle(found.task);
 }
@@ -133,9 +131,7 @@ bool Worker::take_tasks_from(Worker& victim, Found& found) {
   std::uint64_t taken = 1;
   if (found.posted == nullptr) {
     if (!pop_from(victim.inbox_, found.task)) return false;
-    const std::size_t left = victim.inbox_.size_approx();
-    const std::size_t wanted = tasks_to_steal(crew_.options().stealing, left + 1);
-    if (wanted > 1) taken += take_more_from(victim, wanted - 1, found);
+    taken += take_more_from(victim, found);
   }
   add(counters_.stolen, 1);
   add(counters_.tasks_stolen, taken);
@@ -145,11 +141,18 @@ bool Worker::take_tasks_from(Worker& victim, Found& found) {
 
 // To its own inbox; or, if the newest is to be run first, to its own tasks. Whoever looked there
 // before and at the victim's afterwards has seen none of them, hence the notice.
-unsigned Worker::take_more_from(Worker& victim, std::size_t most, Found& found) {
-  const bool newest_first = crew_.options().stealing.order == StealingOrder::lifo;
+unsigned Worker::take_more_from(Worker& victim, Found& found) {
+  const StealingOptions& options = crew_.options().stealing;
+  const bool newest_first = options.order == StealingOrder::lifo;
+  const auto wants_another = [&](std::size_t taken) {
+    // One at least is left if all are wanted, and more than were taken if half.
+    const std::size_t left = options.size == StealSize::half ? taken + 1 : 1;
+    return options.size != StealSize::one && taken < options.most &&
+           victim.inbox_.holds_approx(left);
+  };
   Closure task;
   unsigned more = 0;
-  while (more < most && !victim.inbox_.empty_approx() && pop_from(victim.inbox_, task)) {
+  while (wants_another(more + 1) && pop_from(victim.inbox_, task)) {
     if (newest_first) {
       std::swap(task, found.task);
       push_posted(std::move(task));

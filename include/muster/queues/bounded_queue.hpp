@@ -94,9 +94,13 @@ class BoundedQueue {
   [[nodiscard]] std::size_t size_approx() const noexcept;
 
   // Racy: whether try_pop would find something. Stays away from the pushers' line.
-  [[nodiscard]] bool empty_approx() const noexcept {
-    const Position position = head_.next.load(relaxed);  // relaxed: racy by contract
-    return slots_[position & mask_].turn.load(relaxed) != position + 1;  // relaxed: as above
+  [[nodiscard]] bool empty_approx() const noexcept { return !holds_approx(1); }
+
+  // The same for at least so many items, from 1 to the capacity.
+  [[nodiscard]] bool holds_approx(std::size_t items) const noexcept {
+    // relaxed: racy by contract.
+    const Position last = head_.next.load(relaxed) + items - 1;
+    return slots_[last & mask_].turn.load(relaxed) == last + 1;  // relaxed: as above
   }
 
   // Items ever pushed. Counts an item before it can be popped, and may count it later for others

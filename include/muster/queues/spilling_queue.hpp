@@ -61,9 +61,19 @@ class SpillingQueue {
     return ring_.empty_approx() && spilled_.load(relaxed) == 0;  // relaxed: racy by contract
   }
 
+  // The same for at least so many items; what was spilled counts as many.
+  [[nodiscard]] bool holds_approx(std::size_t items) const noexcept {
+    return ring_.holds_approx(items) || spilled_.load(relaxed) != 0;  // relaxed: racy by contract
+  }
+
   // Racy.
   [[nodiscard]] std::size_t size_approx() const noexcept {
     return ring_.size_approx() + spilled_.load(relaxed);  // relaxed: racy by contract
+  }
+
+  // Racy: of those, in chunks.
+  [[nodiscard]] std::size_t spilled_approx() const noexcept {
+    return spilled_.load(relaxed);  // relaxed: racy by contract
   }
 
   // Items ever pushed. Counts an item before it can be popped; may count those twice that are on

@@ -4,8 +4,8 @@
 //     std::move(closure)();                   // runs it and destroys what it captured
 //
 // What fits into 48 bytes is stored inside, without an allocation. Together with the eight bytes of
-// a queue's slot that makes one cache line. Most leave eight bytes of it unused; a number can be
-// put there, for instance the time, and goes with the closure wherever that goes.
+// a queue's slot that makes one cache line. A closure can be marked; most leave eight bytes unused,
+// in which a marked one carries a number along, for instance the time.
 //
 // Thread safety: none; it is passed from thread to thread through queues.
 // Lifetime: captures are destroyed right after the call, also if it throws, or with the closure.
@@ -38,12 +38,10 @@ class Closure {
     if constexpr (kFits<Callable>) {
       std::construct_at(reinterpret_cast<Callable*>(storage_), std::forward<F>(callable));
       kind_ = &kInside<Callable>;
-      if constexpr (kLeavesRoom<Callable>) write_stamp(0);
     } else {
       auto outside = std::make_unique<Callable>(std::forward<F>(callable));
       std::construct_at(reinterpret_cast<Callable**>(storage_), outside.release());
       kind_ = &kOutside<Callable>;
-      write_stamp(0);
     }
   }
 
@@ -63,30 +61,34 @@ class Closure {
   // Calls the callable and destroys it. Requires: *this.
   void operator()() && {
     MUSTER_DEBUG_ASSERT(kind_ != nullptr);
-    std::exchange(kind_, nullptr)->run(storage_);
+    take_kind()->run(storage_);
   }
 
   // Others count on its being called: the type of the callable says so by a member kMustRun.
-  [[nodiscard]] bool must_run() const noexcept { return kind_ != nullptr && kind_->must_run; }
+  [[nodiscard]] bool must_run() const noexcept { return kind_ != nullptr && kind()->must_run; }
 
-  // False if the callable needs all the room itself. Requires: *this.
-  bool try_stamp(std::uint64_t stamp) noexcept {
-    if (kind_->has_room) write_stamp(stamp);
-    return kind_->has_room;
+  // The stamp is lost if the callable needs all the room itself. Requires: *this.
+  void mark(std::uint64_t stamp) noexcept {
+    if (kind()->has_room) std::memcpy(storage_ + kStampOffset, &stamp, sizeof(stamp));
+    kind_ = reinterpret_cast<const Kind*>(reinterpret_cast<std::uintptr_t>(kind()) | kMark);
+  }
+  [[nodiscard]] bool is_marked() const noexcept {
+    return (reinterpret_cast<std::uintptr_t>(kind_) & kMark) != 0;
   }
 
   // 0 if there is none.
   [[nodiscard]] std::uint64_t stamp() const noexcept {
-    if (kind_ == nullptr || !kind_->has_room) return 0;
     std::uint64_t stamp = 0;
-    std::memcpy(&stamp, storage_ + kStampOffset, sizeof(stamp));
+    if (is_marked() && kind()->has_room) {
+      std::memcpy(&stamp, storage_ + kStampOffset, sizeof(stamp));
+    }
     return stamp;
   }
 
   // Destroys the callable without calling it.
   void reset() noexcept {
     if (kind_ == nullptr) return;
-    const Kind* kind = std::exchange(kind_, nullptr);
+    const Kind* kind = take_kind();
     if (kind->drop != nullptr) kind->drop(storage_);
   }
 
@@ -104,8 +106,17 @@ class Closure {
   template <class Callable>
   static constexpr bool kLeavesRoom = sizeof(Callable) <= kStampOffset;
 
-  void write_stamp(std::uint64_t stamp) noexcept {
-    std::memcpy(storage_ + kStampOffset, &stamp, sizeof(stamp));
+  // In the lowest bit of kind_, where its address has none.
+  static constexpr std::uintptr_t kMark = 1;
+  static_assert(alignof(Kind) > kMark);
+
+  [[nodiscard]] const Kind* kind() const noexcept {
+    return reinterpret_cast<const Kind*>(reinterpret_cast<std::uintptr_t>(kind_) & ~kMark);
+  }
+  const Kind* take_kind() noexcept {
+    const Kind* const taken = kind();
+    kind_ = nullptr;
+    return taken;
   }
 
   template <class Callable>
@@ -163,17 +174,17 @@ class Closure {
   void take(Closure& other) noexcept {
     kind_ = std::exchange(other.kind_, nullptr);
     if (kind_ == nullptr) return;
-    if (kind_->move == nullptr) {
+    if (kind()->move == nullptr) {
       std::memcpy(storage_, other.storage_, kInlineBytes);
-    } else {
-      kind_->move(other.storage_, storage_);
-      if (kind_->has_room) {
-        std::memcpy(storage_ + kStampOffset, other.storage_ + kStampOffset, sizeof(std::uint64_t));
-      }
+      return;
+    }
+    kind()->move(other.storage_, storage_);
+    if (is_marked() && kind()->has_room) {
+      std::memcpy(storage_ + kStampOffset, other.storage_ + kStampOffset, sizeof(std::uint64_t));
     }
   }
 
-  const Kind* kind_ = nullptr;
+  const Kind* kind_ = nullptr;  // and a mark
   alignas(void*) std::byte storage_[kInlineBytes];
 };
 

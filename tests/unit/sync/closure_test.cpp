@@ -56,13 +56,17 @@ template <class Callable>
 void expect_stamp_stays(std::uint64_t stamp) {
   Closure first{Callable{}};
   EXPECT_EQ(first.stamp(), 0U);
-  EXPECT_TRUE(first.try_stamp(stamp));
+  EXPECT_FALSE(first.is_marked());
+  first.mark(stamp);
   Closure second(std::move(first));
   Closure third;
   third = std::move(second);
   EXPECT_EQ(third.stamp(), stamp);
+  EXPECT_TRUE(third.is_marked());
   EXPECT_EQ(second.stamp(), 0U);  // NOLINT(bugprone-use-after-move): that is the claim
   std::move(third)();
+  EXPECT_FALSE(third.is_marked());  // NOLINT(bugprone-use-after-move): that is the claim
+  EXPECT_FALSE(third);              // NOLINT(bugprone-use-after-move): that is the claim
 }
 
 TEST(Closure, CarriesAStampAlongIfThereIsRoom) {
@@ -78,8 +82,11 @@ TEST(Closure, CarriesAStampAlongIfThereIsRoom) {
 TEST(Closure, HasNoRoomForAStampBesideALargeCallable) {
   static_assert(sizeof(Sized<25>) == 48);
   Closure full{Sized<25>{}};
-  EXPECT_FALSE(full.try_stamp(1));
+  full.mark(1);
+  EXPECT_TRUE(full.is_marked());
   EXPECT_EQ(full.stamp(), 0U);
+  full.reset();
+  EXPECT_FALSE(full.is_marked());
 }
 
 TEST(Closure, MovingTakesTheCallableAlong) {
