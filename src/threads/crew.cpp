@@ -91,7 +91,7 @@ bool Crew::has_work() noexcept {
 Crew::Counts Crew::counts() const noexcept {
   Counts counts;
   // sync(task-done): what the counted tasks did is visible, and so is what they have posted.
-  counts.done = done_elsewhere_.load(acquire);
+  counts.done = leftovers_done_.load(acquire) + unqueued_.load(acquire);  // sync(task-done)
   for_each_worker([&](const Worker& worker) {
     const Worker::Counters& own = worker.counters();
     counts.done += own.done.load(acquire) + own.moved.load(acquire);  // sync(task-done)
@@ -213,7 +213,7 @@ void Crew::run_leftovers() {
       report(std::current_exception());
     }
     task.reset();                           // NOLINT(bugprone-use-after-move): if it was not called
-    done_elsewhere_.fetch_add(1, release);  // sync(task-done): pairs with counts()
+    leftovers_done_.fetch_add(1, release);  // sync(task-done): pairs with counts()
   };
   Closure task;
   while (ranked_.try_pop_urgent(task)) run(task);

@@ -249,7 +249,9 @@ class Crew final : public Executor, public Employer {
   Atomic<bool> discarding_ = false;
   Atomic<std::uint32_t> idle_waiters_ = 0;
   Atomic<std::uint64_t> drains_ = 0;
-  Atomic<std::uint64_t> done_elsewhere_ = 0;  // run when no worker was left, or dropped
+  Atomic<std::uint64_t> leftovers_done_ = 0;  // tasks that were run when no worker was left
+  Atomic<std::uint64_t> unqueued_ = 0;        // that were dropped from a queue, or put back
+  Atomic<std::uint64_t> put_back_ = 0;        // of those, the latter, which entered again
   RankedQueue ranked_;
   Spares spares_;
 

@@ -274,7 +274,7 @@ bool Crew::drop_oldest() {
   if (!has_taken) return false;
   count(gate_.counters().dropped_oldest);
   drop(std::move(oldest), WhenFull::drop_oldest);
-  done_elsewhere_.fetch_add(1, release);  // sync(task-done): pairs with counts()
+  unqueued_.fetch_add(1, release);  // sync(task-done): pairs with counts()
   gate_.leave();
   return true;
 }
@@ -287,7 +287,8 @@ bool Crew::take_oldest_from(Worker& worker, Closure& task) {
     if (popped == SpillPop::empty) return false;
     if (!task.must_run()) return true;
     worker.inbox().push(std::move(task));
-    done_elsewhere_.fetch_add(1, release);  // sync(task-done): it has entered twice
+    unqueued_.fetch_add(1, release);  // sync(task-done): it has entered twice
+    put_back_.fetch_add(1, relaxed);  // relaxed: a count
     roster_.notify();
   }
   return false;

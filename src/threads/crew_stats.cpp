@@ -49,8 +49,8 @@ ThreadPoolStats Crew::lifetime_stats() const {
   const auto read = [](const Atomic<std::uint64_t>& counter) {
     return counter.load(relaxed);  // relaxed: a count
   };
-  stats.completed = read(done_elsewhere_);
-  stats.submitted = read(shared_pushed_) + ranked_.pushed_approx();
+  stats.completed = read(leftovers_done_);
+  stats.submitted = read(shared_pushed_) + ranked_.pushed_approx() - read(put_back_);
   stats.queued = ranked_.size_approx() + shared_size_.load(relaxed);  // relaxed: a count
   for_each_worker([&](Worker& worker) {
     const Worker::Counters& counters = worker.counters();

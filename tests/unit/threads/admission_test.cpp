@@ -144,7 +144,10 @@ TEST_P(AdmissionTo, DropsTheOldestInFavourOfTheNew) {
   pool.wait_idle();
   EXPECT_EQ(runs, room());
   EXPECT_EQ(dropped, std::vector<std::string>{"oldest"});
-  EXPECT_EQ(pool.stats().admission.dropped_oldest, 1U);
+  const ThreadPoolStats stats = pool.stats();
+  EXPECT_EQ(stats.admission.dropped_oldest, 1U);
+  EXPECT_EQ(stats.submitted, static_cast<std::uint64_t>(room()) + 2) << "with the plug";
+  EXPECT_EQ(stats.completed, static_cast<std::uint64_t>(room()) + 1) << "not what was dropped";
 }
 
 TEST_P(AdmissionTo, RunsItWithItsCaller) {
