@@ -3,7 +3,6 @@
 #include <chrono>
 #include <exception>
 #include <future>
-#include <latch>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -20,10 +19,13 @@
 #include <muster/task_group.hpp>
 #include <muster/thread_pool.hpp>
 
+#include "support/hold.hpp"
+
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Hold;
 
 // Where tasks wait, and whether they are counted: from 1024 per worker on they are not.
 struct Place {
@@ -49,27 +51,6 @@ INSTANTIATE_TEST_SUITE_P(All, AdmissionTo,
                                            Place{"global", Queueing::global, 10}),
                          [](const auto& parameter) { return parameter.param.name; });
 
-// Keeps the only worker of a pool busy until it is let go.
-class Plug {
- public:
-  explicit Plug(ThreadPool& pool) {
-    pool.post([this] {
-      begun_.count_down();
-      released_.wait();
-    });
-    begun_.wait();
-  }
-  void release() {
-    if (!std::exchange(is_released_, true)) released_.count_down();
-  }
-  ~Plug() { release(); }
-
- private:
-  std::latch begun_{1};
-  std::latch released_{1};
-  bool is_released_ = false;
-};
-
 void fill(ThreadPool& pool, int tasks, std::atomic<int>& runs) {
   for (int i = 0; i < tasks; ++i) pool.post([&runs] { ++runs; });
 }
@@ -82,7 +63,7 @@ TEST_P(AdmissionTo, RejectsWhatFindsNoRoom) {
   std::atomic<int> runs = 0;
   ThreadPool pool(options(WhenFull::reject));
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, room(), runs);
     EXPECT_THROW(pool.post([&] { ++runs; }), QueueFull);
     Future<int> refused = pool.submit([&] { return ++runs; });
@@ -109,7 +90,7 @@ TEST_P(AdmissionTo, DropsTheNewestAndTellsOfIt) {
   };
   ThreadPool pool(told);
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, room(), runs);
     Future<int> future = pool.submit({.name = "late"}, [&] { return ++runs; });
     EXPECT_TRUE(future.is_ready());
@@ -132,7 +113,7 @@ TEST_P(AdmissionTo, DropsTheOldestInFavourOfTheNew) {
   std::optional<Future<int>> oldest;
   std::optional<Future<int>> newest;
   {
-    Plug plug(pool);
+    Hold hold(pool);
     oldest = pool.submit({.name = "oldest"}, [&] { return ++runs; });
     fill(pool, room() - 1, runs);
     newest = pool.submit([&] { return ++runs; });
@@ -146,7 +127,7 @@ TEST_P(AdmissionTo, DropsTheOldestInFavourOfTheNew) {
   EXPECT_EQ(dropped, std::vector<std::string>{"oldest"});
   const ThreadPoolStats stats = pool.stats();
   EXPECT_EQ(stats.admission.dropped_oldest, 1U);
-  EXPECT_EQ(stats.submitted, static_cast<std::uint64_t>(room()) + 2) << "with the plug";
+  EXPECT_EQ(stats.submitted, static_cast<std::uint64_t>(room()) + 2) << "with the held one";
   EXPECT_EQ(stats.completed, static_cast<std::uint64_t>(room()) + 1) << "not what was dropped";
 }
 
@@ -157,7 +138,7 @@ TEST_P(AdmissionTo, RunsItWithItsCaller) {
   telling.on_error = [&](const std::exception_ptr&) { ++errors; };
   ThreadPool pool(telling);
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, room(), runs);
     Future<std::thread::id> where = pool.submit([] { return std::this_thread::get_id(); });
     EXPECT_TRUE(where.is_ready());
@@ -174,13 +155,13 @@ TEST_P(AdmissionTo, BlocksUntilThereIsRoom) {
   std::atomic<int> runs = 0;
   ThreadPool pool(options(WhenFull::block));
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, room(), runs);
     std::jthread first([&] { pool.post([&] { ++runs; }); });
     std::jthread second([&] { EXPECT_EQ(pool.submit([&] { return ++runs, 7; }).get(), 7); });
     wait_until_blocked(pool, 2);
     EXPECT_EQ(runs, 0);
-    plug.release();
+    hold.release();
   }
   pool.wait_idle();
   EXPECT_EQ(runs, room() + 2);
@@ -193,7 +174,7 @@ TEST_P(AdmissionTo, BlocksNoLongerThanItsTimeout) {
   impatient.admission.block_timeout = 2ms;
   ThreadPool pool(impatient);
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, room(), runs);
     EXPECT_THROW(pool.post([&] { ++runs; }), QueueFull);
     EXPECT_THROW(pool.submit([&] { return ++runs; }).get(), QueueFull);
@@ -207,13 +188,13 @@ TEST_P(AdmissionTo, BlocksNoLongerThanItsTimeout) {
 TEST_P(AdmissionTo, WhoIsBlockedLearnsThatThePoolHasStopped) {
   std::atomic<int> runs = 0;
   ThreadPool pool(options(WhenFull::block));
-  std::optional<Plug> plug(pool);
+  std::optional<Hold> hold(pool);
   fill(pool, room(), runs);
   std::future<void> blocked = std::async(std::launch::async, [&] { pool.post([&] { ++runs; }); });
   wait_until_blocked(pool, 1);
   std::jthread stopper([&] { pool.stop(); });
   EXPECT_THROW(blocked.get(), Stopped);
-  plug.reset();
+  hold.reset();
   stopper.join();
   EXPECT_EQ(runs, room()) << "what was accepted was run";
 }
@@ -236,7 +217,7 @@ TEST_P(AdmissionTo, TryingNeverWaits) {
     std::atomic<int> runs = 0;
     ThreadPool pool(options(when_full));
     {
-      Plug plug(pool);
+      Hold hold(pool);
       for (int i = 0; i < room(); ++i) EXPECT_TRUE(pool.try_post([&] { ++runs; }));
       EXPECT_FALSE(pool.try_post([&] { ++runs; }));
       EXPECT_FALSE(pool.try_post({.priority = 3}, [&] { ++runs; }));
@@ -271,7 +252,7 @@ TEST_P(AdmissionTo, KeepsContinuationsCoroutinesTimersGroupsAndStrands) {
   TaskGroup group(pool);
   Strand strand(pool);
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, room(), runs);
     group.run([&] { ++kept; });
     strand.post([&] { ++kept; });
@@ -280,7 +261,7 @@ TEST_P(AdmissionTo, KeepsContinuationsCoroutinesTimersGroupsAndStrands) {
     Timer timer = pool.after(0ms, [&] { ++kept; });
     other.wait_idle();
     fill(pool, room(), runs);
-    plug.release();
+    hold.release();
     EXPECT_EQ(coroutine.get(), 5);
     continued.get();
   }
@@ -330,7 +311,7 @@ TEST(Admission, TellsOfBackPressureAtTheWatermarksOnly) {
   ThreadPool pool({.workers = 1, .admission = {.max_queued = 10}});
   NoticeStream stream = pool.notices();
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, 7, runs);
     EXPECT_EQ(texts_of(stream), Texts{});
     fill(pool, 3, runs);
@@ -345,7 +326,7 @@ TEST(Admission, TellsOfBackPressureAlsoIfTasksAreNotCounted) {
   ThreadPool pool({.workers = 1, .admission = {.max_queued = 2000}});
   NoticeStream stream = pool.notices();
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, 1599, runs);
     EXPECT_EQ(texts_of(stream), Texts{});
     fill(pool, 1, runs);
@@ -363,11 +344,11 @@ TEST(Admission, TellsOfTasksThatAreDroppedOrFail) {
   ThreadPool pool({.workers = 1,
                    .admission = {.max_queued = 1, .when_full = WhenFull::drop_newest},
                    .on_error = [](const std::exception_ptr&) {}});
-  std::optional<Plug> plug(pool);
+  std::optional<Hold> hold(pool);
   NoticeStream stream = pool.notices();
   pool.post({.name = "bad"}, [] { throw std::runtime_error("no disk"); });
   pool.post({.name = "late"}, [&] { ++runs; });
-  plug.reset();
+  hold.reset();
   pool.wait_idle();
   const Texts texts = texts_of(stream);
   EXPECT_EQ(texts, (Texts{"on at 1 of 1", "drop_newest late", "off at 0", "bad: no disk"}));
@@ -377,7 +358,7 @@ TEST(Admission, PrioritiesCountToo) {
   std::atomic<int> runs = 0;
   ThreadPool pool({.workers = 1, .admission = {.max_queued = 4, .when_full = WhenFull::reject}});
   {
-    Plug plug(pool);
+    Hold hold(pool);
     for (int i = 0; i < 2; ++i) pool.post({.priority = 9}, [&] { ++runs; });
     for (int i = 0; i < 2; ++i) pool.post({.priority = -9}, [&] { ++runs; });
     EXPECT_THROW(pool.post([&] { ++runs; }), QueueFull);
@@ -393,7 +374,7 @@ TEST(Admission, AlsoWithAging) {
                    .admission = {.max_queued = 4, .when_full = WhenFull::reject},
                    .priority_aging = 1s});
   {
-    Plug plug(pool);
+    Hold hold(pool);
     fill(pool, 4, runs);
     EXPECT_THROW(pool.post([&] { ++runs; }), QueueFull);
   }
@@ -406,7 +387,7 @@ TEST(Admission, OnlyPrioritiesWaitSoTheNewestIsDroppedForTheOldest) {
   ThreadPool pool(
       {.workers = 1, .admission = {.max_queued = 2, .when_full = WhenFull::drop_oldest}});
   {
-    Plug plug(pool);
+    Hold hold(pool);
     for (int i = 0; i < 2; ++i) pool.post({.priority = 9}, [&] { ++runs; });
     pool.post([&] { runs += 100; });
   }

@@ -145,6 +145,14 @@ TEST(Stealing, IsOffIfToldSo) {
   EXPECT_EQ(seen.order.size(), 8U);
 }
 
+TEST(Stealing, WithoutItTheWorkerThatHasTheTaskIsWoken) {
+  ThreadPool pool({.workers = 3, .stealing = {.enabled = false}});
+  for (int i = 0; i < 12; ++i) {
+    while (pool.stats().sleeping_workers != 3) std::this_thread::yield();
+    EXPECT_EQ(pool.submit([] {}).wait_for(10s), FutureStatus::ready);
+  }
+}
+
 TEST(Stealing, WithoutItEveryTaskIsStillRun) {
   std::atomic<int> runs = 0;
   {
