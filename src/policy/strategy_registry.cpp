@@ -87,9 +87,10 @@ void register_strategy(std::string name, StrategyFactory factory) {
 }
 
 std::vector<std::string> strategy_names() {
-  std::vector<std::string> names;
-  for (const BuiltIn strategy : kBuiltIns) names.emplace_back(to_string(strategy));
   const MutexLock lock(registry().mutex);
+  std::vector<std::string> names;
+  names.reserve(kBuiltIns.size() + registry().entries.size());
+  for (const BuiltIn strategy : kBuiltIns) names.emplace_back(to_string(strategy));
   for (const Registry::Entry& entry : registry().entries) names.push_back(entry.name);
   return names;
 }

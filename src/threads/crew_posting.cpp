@@ -46,7 +46,8 @@ void Crew::post(Closure&& task) {
   if (origin() == Origin::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   std::optional<std::size_t> place = try_place(task);
-  if (!place && !(place = spill(task, Entry::by_policy))) return;
+  if (!place) place = spill(task, Entry::by_policy);
+  if (!place) return;
   notify_of_task_with(*place);
   // sync(closed): the fence in the notice stands between the push and this look. relaxed: so it
   // sees the closing, or the workers see the push before they end.
@@ -87,7 +88,8 @@ bool Crew::post_special(Priority priority, Closure& task, Entry entry) {
   const bool is_spread = has_inboxes_ && priority == 0 && !gate_.is_counted();
   if (is_spread) {
     std::optional<std::size_t> place = try_place(task);
-    if (!place && !(place = spill(task, entry))) return false;
+    if (!place) place = spill(task, entry);
+    if (!place) return false;
     notify_of_task_with(*place);
   } else {
     if (entry == Entry::always) {
@@ -166,6 +168,7 @@ std::optional<std::size_t> Crew::try_place(Closure& task) {
   inbox_in_turn = first + 1;
   std::size_t index = first;
   do {
+    // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing
     if (worker(index)->inbox().try_push(std::move(task))) return index;
     index = index + 1 < count ? index + 1 : 0;
   } while (index != first);

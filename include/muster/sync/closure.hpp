@@ -70,10 +70,10 @@ class Closure {
   // The stamp is lost if the callable needs all the room itself. Requires: *this.
   void mark(std::uint64_t stamp) noexcept {
     if (kind()->has_room) std::memcpy(storage_ + kStampOffset, &stamp, sizeof(stamp));
-    kind_ = reinterpret_cast<const Kind*>(reinterpret_cast<std::uintptr_t>(kind()) | kMark);
+    kind_ = moved_by(kind(), kMark);
   }
   [[nodiscard]] bool is_marked() const noexcept {
-    return (reinterpret_cast<std::uintptr_t>(kind_) & kMark) != 0;
+    return reinterpret_cast<std::uintptr_t>(kind_) % alignof(Kind) != 0;
   }
 
   // 0 if there is none.
@@ -107,11 +107,14 @@ class Closure {
   static constexpr bool kLeavesRoom = sizeof(Callable) <= kStampOffset;
 
   // In the lowest bit of kind_, where its address has none.
-  static constexpr std::uintptr_t kMark = 1;
+  static constexpr std::ptrdiff_t kMark = 1;
   static_assert(alignof(Kind) > kMark);
 
   [[nodiscard]] const Kind* kind() const noexcept {
-    return reinterpret_cast<const Kind*>(reinterpret_cast<std::uintptr_t>(kind_) & ~kMark);
+    return is_marked() ? moved_by(kind_, -kMark) : kind_;
+  }
+  static const Kind* moved_by(const Kind* kind, std::ptrdiff_t bytes) noexcept {
+    return reinterpret_cast<const Kind*>(reinterpret_cast<const std::byte*>(kind) + bytes);
   }
   const Kind* take_kind() noexcept {
     const Kind* const taken = kind();
