@@ -15,6 +15,7 @@
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
 #include <muster/error.hpp>
+#include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
 #include <muster/policy/stealing.hpp>
 
@@ -162,15 +163,7 @@ struct ThreadPoolStats {
   unsigned spare_workers = 0;    // started, whether needed now or not
 
   // What became of tasks that found no room.
-  struct Admission {
-    std::uint64_t rejected = 0;
-    std::uint64_t dropped_oldest = 0;
-    std::uint64_t dropped_newest = 0;
-    std::uint64_t blocked = 0;         // had to wait, whatever came of it
-    std::uint64_t block_timeouts = 0;  // of those, in vain
-    std::uint64_t caller_ran = 0;
-  };
-  Admission admission = {};
+  PoolSnapshot::BackPressure admission = {};
 };
 
 enum class Stop {

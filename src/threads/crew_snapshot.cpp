@@ -34,14 +34,7 @@ PoolSnapshot Crew::snapshot() {
   snapshot.queue.dequeued =
       snapshot.queue.enqueued - std::min(snapshot.queue.size, snapshot.queue.enqueued);
   snapshot.scaling.current = static_cast<unsigned>(snapshot.workers.size());
-  const Gate::Counters& gate = gate_.counters();
-  snapshot.back_pressure = {.rejected = read(gate.rejected),
-                            .dropped_oldest = read(gate.dropped_oldest),
-                            .dropped_newest = read(gate.dropped_newest),
-                            .blocked = read(gate.blocked),
-                            .block_timeouts = read(gate.block_timeouts),
-                            .caller_ran = read(gate.caller_ran),
-                            .is_on = gate_.back_pressure() == BackPressure::on};
+  snapshot.back_pressure = gate_.figures();
   snapshot.latency = {.queue_wait = meter_.queue_wait().snapshot(), .run = meter_.run().snapshot()};
   rates_.fill(snapshot, busy, completed, current_time());
   return snapshot;

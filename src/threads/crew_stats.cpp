@@ -84,13 +84,7 @@ ThreadPoolStats Crew::lifetime_stats() const {
   stats.sleeping_workers = static_cast<unsigned>(roster_.sleeping_approx());
   stats.blocked_workers = static_cast<unsigned>(spares_.blocked_approx());
   stats.spare_workers = static_cast<unsigned>(worker_span() - options_.workers);
-  const Gate::Counters& gate = gate_.counters();
-  stats.admission = {.rejected = read(gate.rejected),
-                     .dropped_oldest = read(gate.dropped_oldest),
-                     .dropped_newest = read(gate.dropped_newest),
-                     .blocked = read(gate.blocked),
-                     .block_timeouts = read(gate.block_timeouts),
-                     .caller_ran = read(gate.caller_ran)};
+  stats.admission = gate_.figures();
   return stats;
 }
 

@@ -63,6 +63,19 @@ void Gate::switch_over(std::size_t queued) noexcept {
   on_switch_(after, queued);
 }
 
+PoolSnapshot::BackPressure Gate::figures() const noexcept {
+  const auto read = [](const Atomic<std::uint64_t>& counter) {
+    return counter.load(relaxed);  // relaxed: a count
+  };
+  return {.rejected = read(counters_.rejected),
+          .dropped_oldest = read(counters_.dropped_oldest),
+          .dropped_newest = read(counters_.dropped_newest),
+          .blocked = read(counters_.blocked),
+          .block_timeouts = read(counters_.block_timeouts),
+          .caller_ran = read(counters_.caller_ran),
+          .is_on = back_pressure() == BackPressure::on};
+}
+
 void Gate::close() {
   const MutexLock lock(mutex_);
   closed_ = true;

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include <muster/base/clock.hpp>
+#include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
@@ -86,7 +87,9 @@ class Gate {
     Atomic<std::uint64_t> caller_ran = 0;
   };
   Counters& counters() noexcept { return counters_; }
-  const Counters& counters() const noexcept { return counters_; }
+
+  // What became of those that found no room, and whether there is any now.
+  [[nodiscard]] PoolSnapshot::BackPressure figures() const noexcept;
 
  private:
   // Tasks that wait are in the low bits, threads that wait for room in the high ones. In one word,

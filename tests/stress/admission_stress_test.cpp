@@ -48,7 +48,7 @@ ThreadPoolOptions any_options(Random& random) {
   options.admission = {.max_queued = 1 + random.below(random.below(3) == 0 ? 4000 : 20),
                        .when_full = kPolicies[random.below(std::size(kPolicies))]};
   if (options.admission.when_full == WhenFull::block && random.below(2) == 0) {
-    options.admission.block_timeout = std::chrono::microseconds(random.below(500));
+    options.admission.block_timeout = std::chrono::microseconds(1 + random.below(500));
   }
   return options;
 }
@@ -92,7 +92,7 @@ TEST(AdmissionStress, WhatWasRunRefusedAndDroppedAddsUp) {
       sum.dropped += tally.dropped;
       sum.stopped += tally.stopped;
     }
-    const ThreadPoolStats::Admission counts = pool.stats().admission;
+    const PoolSnapshot::BackPressure counts = pool.stats().admission;
     ASSERT_EQ(sum.all(), kProducers * kEach);
     ASSERT_EQ(sum.ran, runs);
     ASSERT_EQ(sum.full, counts.rejected);
