@@ -18,11 +18,7 @@ namespace {
 
 // Before a waiter sleeps: about a microsecond, enough for an answer from somebody who is awake.
 // Whoever has to be woken takes several, and may be put on the very CPU that this would keep busy.
-#ifdef MUSTER_ATOMICS
-constexpr unsigned kLooks = 1;  // explored: one look shows what many show
-#else
-constexpr unsigned kLooks = 24;
-#endif
+constexpr unsigned kLooks = looks(24);
 
 // How long a worker sleeps before it looks again for something it can do: a continuation may have
 // become ready whose pool has no other worker left. Much longer if it is stood in for.

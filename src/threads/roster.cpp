@@ -1,4 +1,5 @@
 // roster.cpp: counting searchers in and out.
+#include <muster/sync/backoff.hpp>
 #include <muster/sync/fence.hpp>
 #include <muster/threads/roster.hpp>
 
@@ -6,11 +7,7 @@ namespace muster {
 namespace {
 
 // Before a sleeper is woken: a quarter of what that costs.
-#ifdef MUSTER_ATOMICS
-constexpr unsigned kLooks = 1;  // explored: one look shows what many show
-#else
-constexpr unsigned kLooks = 16;
-#endif
+constexpr unsigned kLooks = looks(16);
 
 }  // namespace
 

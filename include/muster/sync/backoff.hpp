@@ -10,6 +10,16 @@
 
 namespace muster {
 
+// How often to look at something that others change before going on: `many` times; explored, once,
+// for one look shows what many show.
+constexpr unsigned looks([[maybe_unused]] unsigned many) noexcept {
+#ifdef MUSTER_ATOMICS
+  return 1;
+#else
+  return many;
+#endif
+}
+
 class Backoff {
  public:
   void pause() noexcept {
