@@ -82,7 +82,7 @@ class Service {
         if (saw == StopSignal::Saw::input) accept_one();
       } catch (const std::exception& error) {
         std::cerr << "small_service: " << error.what() << "; trying again\n";
-        std::this_thread::sleep_for(100ms);  // too many files are open, perhaps
+        saw = stop_.wait(-1, 100ms);  // too many files are open, perhaps
       }
     }
   }
