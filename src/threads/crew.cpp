@@ -230,12 +230,11 @@ void Crew::run_leftovers() {
 }
 
 void Crew::report(std::exception_ptr error, std::string_view task_name) noexcept {
-  const std::string what = message_of(error);
-  tell([&] { return TaskFailed{.name = std::string(task_name), .what = what}; });
+  tell([&] { return TaskFailed{.name = std::string(task_name), .what = message_of(error)}; });
   if (options_.on_error) return options_.on_error(std::move(error));
   MUSTER_LOG(LogLevel::error,
              (task_name.empty() ? "a posted task" : "posted task \"" + std::string(task_name) + '"')
-                 << " failed: " << what);
+                 << " failed: " << message_of(error));
 }
 
 void Crew::note_failure() noexcept {
