@@ -215,6 +215,9 @@ class Crew final : public Executor, public Employer {
   [[nodiscard]] std::optional<std::size_t> try_place(Closure& task);
   [[nodiscard]] std::optional<std::size_t> spill(Closure& task, Entry entry);
   void notify_of_task_with(std::size_t index) noexcept;
+  [[nodiscard]] bool spread(Closure& task, Entry entry);
+  void enqueue_entered(Priority priority, Closure&& task, Origin origin)
+      MUSTER_EXCLUDES(shared_mutex_);
   void enqueue(Priority priority, Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
   void enqueue_shared(Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
   bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);

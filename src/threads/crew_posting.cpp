@@ -40,15 +40,20 @@ Origin Crew::origin() const noexcept {
   }
 }
 
+// Into an inbox. False: as false of post_special().
+[[gnu::always_inline]] inline bool Crew::spread(Closure& task, Entry entry) {
+  std::optional<std::size_t> place = try_place(task);
+  if (!place) place = spill(task, entry);
+  if (place) notify_of_task_with(*place);
+  return place.has_value();
+}
+
 void Crew::post(Closure&& task) {
   if (!is_plain_) [[unlikely]]
     return static_cast<void>(post_special(0, task, Entry::by_policy));
   if (origin() == Origin::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
-  std::optional<std::size_t> place = try_place(task);
-  if (!place) place = spill(task, Entry::by_policy);
-  if (!place) return;
-  notify_of_task_with(*place);
+  if (!spread(task, Entry::by_policy)) return;
   // sync(closed): the fence in the notice stands between the push and this look. relaxed: so it
   // sees the closing, or the workers see the push before they end.
   if (closed_.load(relaxed)) stop_and_run_leftovers();
@@ -72,53 +77,48 @@ void Crew::post_always(Closure&& task) {
 void Crew::execute(Closure&& task) {
   if (!timers_->is_own_thread()) return post_always(std::move(task));
   gate_.enter();
-  enqueue(0, std::move(task), Origin::inside);
+  enqueue_entered(0, std::move(task), Origin::inside);
 }
 
 // With a look at everything. False: there was no room, and the policy has seen to the task; or, if
 // it need only have come in if there was room, it is the caller's.
 bool Crew::post_special(Priority priority, Closure& task, Entry entry) {
   const Origin from = origin();
-  if (from == Origin::inside) {
-    gate_.enter();
-    enqueue(priority, std::move(task), from);
-    return true;
-  }
-  if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
-  const bool is_spread = has_inboxes_ && priority == 0 && !gate_.is_counted();
-  if (is_spread) {
-    std::optional<std::size_t> place = try_place(task);
-    if (!place) place = spill(task, entry);
-    if (!place) return false;
-    notify_of_task_with(*place);
+  const bool is_outside = from == Origin::outside;
+  if (is_outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
+  if (is_outside && is_plain_ && priority == 0) {
+    if (!spread(task, entry)) return false;
   } else {
-    if (entry == Entry::always) {
+    if (!is_outside || entry == Entry::always) {
       gate_.enter();
     } else if (!find_room(task, entry)) {
       return false;
     }
-    try {
-      enqueue(priority, std::move(task), from);
-    } catch (...) {
-      gate_.leave();
-      throw;
-    }
+    enqueue_entered(priority, std::move(task), from);
   }
   // sync(closed): as in post(). relaxed: as there.
-  if (closed_.load(relaxed)) stop_and_run_leftovers();
+  if (is_outside && closed_.load(relaxed)) stop_and_run_leftovers();
   return true;
+}
+
+// It was counted when it came in. If it cannot be queued, it has left again.
+void Crew::enqueue_entered(Priority priority, Closure&& task, Origin from) {
+  try {
+    enqueue(priority, std::move(task), from);
+  } catch (...) {
+    gate_.leave();
+    throw;
+  }
 }
 
 // There is room for it, or it does not matter.
 void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
   if (priority == 0 && has_inboxes_) {
-    const Worker* const self = Worker::current();
-    if (from == Origin::inside && self != nullptr && &self->crew() == this) {
+    // The timer thread is inside as well, but no worker.
+    if (from == Origin::inside && origin() == Origin::inside) {
       return Worker::current()->post_from_inside(std::move(task));
     }
-    std::optional<std::size_t> place = try_place(task);
-    if (!place) place = spill(task, Entry::always);
-    return notify_of_task_with(place.value_or(0));
+    return static_cast<void>(spread(task, Entry::always));
   }
   if (priority == 0 && !options_.priority_aging) return enqueue_shared(std::move(task), from);
   ensure_started();
