@@ -212,8 +212,11 @@ class Crew final : public Executor, public Employer {
     }
   }
 
-  [[nodiscard]] std::optional<std::size_t> try_place(Closure& task);
-  [[nodiscard]] std::optional<std::size_t> spill(Closure& task, Entry entry);
+  // Into whose inbox it went. Not an optional: to return that from so deep inside is a store of one
+  // byte and a load of eight, which waits for the task to leave for the other CPU's cache.
+  static constexpr std::size_t kNowhere = ~std::size_t{0};
+  [[nodiscard]] std::size_t try_place(Closure& task);
+  [[nodiscard]] std::size_t spill(Closure& task, Entry entry);
   void notify_of_task_with(std::size_t index) noexcept;
   [[nodiscard]] bool spread(Closure& task, Entry entry);
   void enqueue_entered(Priority priority, Closure&& task, Origin origin)

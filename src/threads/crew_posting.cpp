@@ -42,10 +42,11 @@ Origin Crew::origin() const noexcept {
 
 // Into an inbox. False: as false of post_special().
 [[gnu::always_inline]] inline bool Crew::spread(Closure& task, Entry entry) {
-  std::optional<std::size_t> place = try_place(task);
-  if (!place) place = spill(task, entry);
-  if (place) notify_of_task_with(*place);
-  return place.has_value();
+  std::size_t place = try_place(task);
+  if (place == kNowhere) place = spill(task, entry);
+  if (place == kNowhere) return false;
+  notify_of_task_with(place);
+  return true;
 }
 
 void Crew::post(Closure&& task) {
@@ -159,8 +160,8 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
   if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
-// In turn; but a ring that is full is left alone as long as another has room. None: none has.
-std::optional<std::size_t> Crew::try_place(Closure& task) {
+// In turn; but a ring that is full is left alone as long as another has room.
+std::size_t Crew::try_place(Closure& task) {
   meter_.mark(task, turn);
   const std::size_t count = ensure_started();
   if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
@@ -172,14 +173,14 @@ std::optional<std::size_t> Crew::try_place(Closure& task) {
     if (worker(index)->inbox().try_push(std::move(task))) return index;
     index = index + 1 < count ? index + 1 : 0;
   } while (index != first);
-  return std::nullopt;
+  return kNowhere;
 }
 
-// All rings are full; so a bound that is not counted may have been reached. None: as false of
+// All rings are full; so a bound that is not counted may have been reached. Nowhere: as false of
 // post_special().
-std::optional<std::size_t> Crew::spill(Closure& task, Entry entry) {
+std::size_t Crew::spill(Closure& task, Entry entry) {
   const std::size_t count = ensure_started();
-  const std::size_t index = inbox_in_turn % count;
+  const std::size_t index = inbox_in_turn < count ? inbox_in_turn : 0;
   SpillingQueue<Closure>& inbox = worker(index)->inbox();
   // Tasks are spread evenly, so what one worker has tells whether to add up what all have.
   const std::size_t about = count * (Worker::kRingCapacity + inbox.spilled_approx());
@@ -187,7 +188,7 @@ std::optional<std::size_t> Crew::spill(Closure& task, Entry entry) {
     inbox.push(std::move(task));
     return index;
   }
-  if (entry != Entry::always && !find_room(task, entry)) return std::nullopt;
+  if (entry != Entry::always && !find_room(task, entry)) return kNowhere;
   inbox.push(std::move(task));
   gate_.note(queued_approx());
   return index;

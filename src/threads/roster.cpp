@@ -50,8 +50,7 @@ bool Roster::notify_from_outside() noexcept {
   full_fence();  // sync(counted-out): as in notify(); looks that come later see no less
   if (searching_approx() != 0) return false;
   // relaxed: as in set_absent().
-  if (const std::size_t asleep = lot_.parked_approx();
-      asleep != 0 && asleep + absent_.load(relaxed) < workers_) {
+  if (!lot_.empty_approx() && lot_.parked_approx() + absent_.load(relaxed) < workers_) {
     for (unsigned look = 0; look < kLooks; ++look) {
       spin_pause();
       if (searching_approx() != 0) return false;

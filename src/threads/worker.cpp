@@ -15,8 +15,6 @@
 namespace muster {
 namespace {
 
-constinit thread_local Worker* current_worker = nullptr;
-
 // Tasks posted from inside before the deque for them grows.
 constexpr std::size_t kFirstPosted = 256;
 
@@ -65,9 +63,7 @@ std::uintptr_t stack_end() {
 
 }  // namespace
 
-Worker* Worker::current() noexcept {
-  return current_worker;
-}
+constinit thread_local Worker* Worker::current_worker = nullptr;
 
 void Worker::leave_pool() noexcept {
   current_worker = nullptr;
@@ -277,6 +273,15 @@ void Worker::run(Found& found) {
   counters_.done.store(counters_.done.load(relaxed) + 1, release);
 }
 
+[[gnu::always_inline]] inline void Worker::call(Closure& task) {
+  try {
+    std::move(task)();
+  } catch (...) {
+    count(counters_.failed);
+    crew_.report(std::current_exception());
+  }
+}
+
 void Worker::run_task(Closure& task) {
   if (is_counted_) crew_.gate().leave();
   if (crew_.is_discarding()) {
@@ -290,26 +295,11 @@ void Worker::run_task(Closure& task) {
   crew_.meter().end(begin, times_);
 }
 
-void Worker::call(Closure& task) {
-  try {
-    std::move(task)();
-  } catch (...) {
-    count(counters_.failed);
-    crew_.report(std::current_exception());
-  }
-}
-
 void Worker::note_failure() noexcept {
   count(counters_.failed);
 }
 
-void Worker::post_from_inside(Closure&& task) {
-  crew_.meter().mark(task, turn_);
-  push_posted(std::move(task));
-  crew_.roster().notify();
-}
-
-void Worker::push_posted(Closure&& task) {
+[[gnu::always_inline]] inline void Worker::push_posted_here(Closure&& task) {
   Posted* const posted = spare_posted();
   posted->task = std::move(task);
   count(counters_.posted);  // before anybody can take it
@@ -322,6 +312,16 @@ void Worker::push_posted(Closure&& task) {
     counters_.posted.store(counters_.posted.load(relaxed) - 1, relaxed);  // relaxed: a count
     inbox_.push(std::move(task));
   }
+}
+
+void Worker::push_posted(Closure&& task) {
+  push_posted_here(std::move(task));
+}
+
+void Worker::post_from_inside(Closure&& task) {
+  crew_.meter().mark(task, turn_);
+  push_posted_here(std::move(task));
+  crew_.roster().notify();
 }
 
 Worker::Posted* Worker::spare_posted() {

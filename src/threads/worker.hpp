@@ -52,7 +52,7 @@ class Worker {
   [[nodiscard]] bool is_playing() const noexcept { return is_playing_; }
 
   // The worker that runs on this thread, of whatever pool; or null.
-  static Worker* current() noexcept;
+  static Worker* current() noexcept { return current_worker; }
 
   // This thread is a worker no longer: it is the only one of a forked process.
   static void leave_pool() noexcept;
@@ -149,8 +149,11 @@ class Worker {
   void run_task(Closure& task);
   void call(Closure& task);
   void push_posted(Closure&& task);
+  void push_posted_here(Closure&& task);  // in place, as above
   Posted* spare_posted();
   void keep_spare(Posted* posted) noexcept;
+
+  static constinit thread_local Worker* current_worker;
 
   // Fixed at construction.
   Crew& crew_;

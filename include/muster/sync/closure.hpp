@@ -72,9 +72,7 @@ class Closure {
     if (kind()->has_room) std::memcpy(storage_ + kStampOffset, &stamp, sizeof(stamp));
     kind_ = moved_by(kind(), kMark);
   }
-  [[nodiscard]] bool is_marked() const noexcept {
-    return reinterpret_cast<std::uintptr_t>(kind_) % alignof(Kind) != 0;
-  }
+  [[nodiscard]] bool is_marked() const noexcept { return marks() != 0; }
 
   // 0 if there is none.
   [[nodiscard]] std::uint64_t stamp() const noexcept {
@@ -110,9 +108,10 @@ class Closure {
   static constexpr std::ptrdiff_t kMark = 1;
   static_assert(alignof(Kind) > kMark);
 
-  [[nodiscard]] const Kind* kind() const noexcept {
-    return is_marked() ? moved_by(kind_, -kMark) : kind_;
+  [[nodiscard]] std::ptrdiff_t marks() const noexcept {
+    return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(kind_) % alignof(Kind));
   }
+  [[nodiscard]] const Kind* kind() const noexcept { return moved_by(kind_, -marks()); }
   static const Kind* moved_by(const Kind* kind, std::ptrdiff_t bytes) noexcept {
     return reinterpret_cast<const Kind*>(reinterpret_cast<const std::byte*>(kind) + bytes);
   }
