@@ -96,7 +96,7 @@ Crew::Counts Crew::counts() const noexcept {
     const Worker::Counters& own = worker.counters();
     counts.done += own.done.load(acquire) + own.moved.load(acquire);  // sync(task-done)
   });
-  counts.entered = shared_pushed_.load(relaxed) + ranked_.pushed_approx();  // relaxed: a count
+  counts.entered = shared_.pushed_approx() + ranked_.pushed_approx();
   for_each_worker([&](const Worker& worker) {
     // relaxed: a count.
     counts.entered += worker.counters().posted.load(relaxed) + worker.inbox().pushed_approx();
@@ -156,10 +156,7 @@ StopResult Crew::stop(const StopOptions& options) {
   gate_.close();
   spares_.close();
   roster_.wake_all();
-  {
-    const MutexLock lock(shared_mutex_);
-    shared_work_.notify_all();
-  }
+  shared_.wake_all();
   if (!wait_for_ends(options.timeout)) {
     const Counts now = counts();
     return {.unfinished = now.entered - now.done};
@@ -221,11 +218,7 @@ void Crew::run_leftovers() {
     Worker* const each = worker(i);
     while (each != nullptr && each->inbox().try_pop(task) != SpillPop::empty) run(task);
   }
-  const auto take_other = [&] {
-    const MutexLock lock(shared_mutex_);
-    return take_shared(task);
-  };
-  while (take_other()) run(task);
+  while (try_pop_shared(task)) run(task);
   note_idle();
 }
 
@@ -242,31 +235,14 @@ void Crew::note_failure() noexcept {
 }
 
 bool Crew::pop_shared(Closure& out) {
-  const MutexLock lock(shared_mutex_);
-  while (!take_shared(out)) {
-    if (is_finished()) {
-      shared_work_.notify_all();
-      return false;
-    }
-    ++shared_waiting_;
-    shared_work_.wait(shared_mutex_);
-    --shared_waiting_;
-  }
-  return true;
+  return shared_.pop(
+      out, [this](Closure& task) { return ranked_.try_pop_urgent(task); },
+      [this](Closure& task) { return ranked_.try_pop_idle(task); },
+      [this] { return is_finished(); });
 }
 
 bool Crew::try_pop_shared(Closure& out) {
-  const MutexLock lock(shared_mutex_);
-  return take_shared(out);
-}
-
-bool Crew::take_shared(Closure& out) {
-  if (ranked_.try_pop_urgent(out)) return true;
-  if (shared_.empty()) return ranked_.try_pop_idle(out);
-  out = std::move(shared_.front());
-  shared_.pop_front();
-  shared_size_.store(shared_.size(), relaxed);  // relaxed: racy for others
-  return true;
+  return ranked_.try_pop_urgent(out) || shared_.try_pop(out) || ranked_.try_pop_idle(out);
 }
 
 }  // namespace muster

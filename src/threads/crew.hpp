@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <future>
 #include <memory>
@@ -40,6 +39,7 @@
 #include "threads/meter.hpp"
 #include "threads/placement.hpp"
 #include "threads/ranked_queue.hpp"
+#include "threads/shared_queue.hpp"
 #include "threads/spares.hpp"
 #include "threads/worker.hpp"
 
@@ -143,8 +143,8 @@ class Crew final : public Executor, public Employer {
   void note_failure() noexcept;
 
   // `global` queueing: blocks until there is a task, or the crew has finished (false).
-  bool pop_shared(Closure& out) MUSTER_EXCLUDES(shared_mutex_);
-  bool try_pop_shared(Closure& out) MUSTER_EXCLUDES(shared_mutex_);
+  bool pop_shared(Closure& out);
+  bool try_pop_shared(Closure& out);
 
  private:
   struct Counts {
@@ -219,11 +219,9 @@ class Crew final : public Executor, public Employer {
   [[nodiscard]] std::size_t spill(Closure& task, Entry entry);
   void notify_of_task_with(std::size_t index) noexcept;
   [[nodiscard]] bool spread(Closure& task, Entry entry);
-  void enqueue_entered(Priority priority, Closure&& task, Origin origin)
-      MUSTER_EXCLUDES(shared_mutex_);
-  void enqueue(Priority priority, Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
-  void enqueue_shared(Closure&& task, Origin origin) MUSTER_EXCLUDES(shared_mutex_);
-  bool take_shared(Closure& out) MUSTER_REQUIRES(shared_mutex_);
+  void enqueue_entered(Priority priority, Closure&& task, Origin origin);
+  void enqueue(Priority priority, Closure&& task, Origin origin);
+  void enqueue_shared(Closure&& task, Origin origin);
   [[noreturn]] void refuse() const;
   [[nodiscard]] Origin origin() const noexcept;
   void stop_and_run_leftovers();
@@ -259,6 +257,7 @@ class Crew final : public Executor, public Employer {
   Atomic<std::uint64_t> unqueued_ = 0;        // that were dropped from a queue, or put back
   Atomic<std::uint64_t> put_back_ = 0;        // of those, the latter, which entered again
   RankedQueue ranked_;
+  SharedQueue shared_;  // `global` queueing only
   Spares spares_;
 
   // Written under start_mutex_.
@@ -279,14 +278,6 @@ class Crew final : public Executor, public Employer {
   // Guarded by stats_mutex_: what the counts were at the last reset.
   mutable Mutex stats_mutex_;
   ThreadPoolStats reset_ MUSTER_GUARDED_BY(stats_mutex_);
-
-  // Guarded by shared_mutex_. `global` queueing only.
-  Mutex shared_mutex_;
-  ConditionVariable shared_work_;
-  std::size_t shared_waiting_ MUSTER_GUARDED_BY(shared_mutex_) = 0;
-  std::deque<Closure> shared_ MUSTER_GUARDED_BY(shared_mutex_);
-  Atomic<std::uint64_t> shared_pushed_ = 0;  // also read without the mutex
-  Atomic<std::size_t> shared_size_ = 0;      // the same
 };
 
 }  // namespace muster

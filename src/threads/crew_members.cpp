@@ -124,7 +124,7 @@ void Crew::start_all() {
   } catch (...) {
     closed_.store(true, seq_cst);  // sync(closed): as in stop()
     roster_.wake_all();
-    shared_work_.notify_all();
+    shared_.wake_all();
     for (Slot& slot : slots_) {
       if (slot.thread.joinable()) slot.thread.join();
     }

@@ -130,10 +130,7 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
     ranked_.push(priority, std::move(task));
   }
   if (options_.queueing == Queueing::global) {
-    {
-      const MutexLock lock(shared_mutex_);
-      shared_work_.notify_one();
-    }
+    shared_.wake_one();
     recruit();
   }
   roster_.notify();
@@ -143,20 +140,15 @@ void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
 void Crew::enqueue_shared(Closure&& task, Origin from) {
   ensure_started();
   meter_.mark(task, turn);
-  bool all_busy = false;
-  {
-    const MutexLock lock(shared_mutex_);
+  const SharedQueue::Workers workers = shared_.push(std::move(task), [&] {
     // relaxed: a worker that ends has seen, under the mutex, the crew closed and nothing left.
     if (from == Origin::outside && closed_.load(relaxed)) refuse();
-    shared_.push_back(std::move(task));
-    // relaxed: written under the mutex; counts for others.
-    shared_pushed_.store(shared_pushed_.load(relaxed) + 1, relaxed);
-    shared_size_.store(shared_.size(), relaxed);  // relaxed: as above
-    all_busy = shared_.size() > shared_waiting_;
-  }
-  shared_work_.notify_one();
+  });
   // relaxed: recruit() looks again.
-  if (all_busy && started_regulars_.load(relaxed) != options_.workers) recruit();
+  if (workers == SharedQueue::Workers::all_busy &&
+      started_regulars_.load(relaxed) != options_.workers) {
+    recruit();
+  }
   if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
@@ -228,7 +220,7 @@ bool Crew::has_room() noexcept {
 }
 
 std::size_t Crew::queued_approx() noexcept {
-  std::size_t queued = ranked_.size_approx() + shared_size_.load(relaxed);  // relaxed: racy
+  std::size_t queued = ranked_.size_approx() + shared_.size_approx();
   if (has_inboxes_) for_each_worker([&](Worker& each) { queued += each.queued_approx(); });
   return queued;
 }
@@ -265,15 +257,7 @@ bool Crew::drop_oldest() {
       has_taken = take_oldest_from(*worker((inbox_in_turn + i) % count), oldest);
     }
   } else {
-    const MutexLock lock(shared_mutex_);
-    for (auto each = shared_.begin(); each != shared_.end() && !has_taken; ++each) {
-      if (each->must_run()) continue;
-      oldest = std::move(*each);
-      shared_.erase(each);
-      shared_size_.store(shared_.size(), relaxed);  // relaxed: racy for others
-      has_taken = true;
-      break;
-    }
+    has_taken = shared_.drop_oldest(oldest);
   }
   if (!has_taken) return false;
   count(gate_.counters().dropped_oldest);

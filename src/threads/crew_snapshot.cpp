@@ -22,7 +22,7 @@ Duration read(const Atomic<Duration::rep>& figure) noexcept {
 PoolSnapshot Crew::snapshot() {
   PoolSnapshot snapshot;
   if (is_orphaned(id())) return snapshot;  // the mutex may be held for ever
-  snapshot.queue.enqueued = read(shared_pushed_) + ranked_.pushed_approx() - read(put_back_);
+  snapshot.queue.enqueued = shared_.pushed_approx() + ranked_.pushed_approx() - read(put_back_);
   std::uint64_t completed = read(leftovers_done_);
   std::vector<Duration> busy;
   for_each_worker([&](Worker& worker) {

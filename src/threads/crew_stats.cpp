@@ -50,8 +50,8 @@ ThreadPoolStats Crew::lifetime_stats() const {
     return counter.load(relaxed);  // relaxed: a count
   };
   stats.completed = read(leftovers_done_);
-  stats.submitted = read(shared_pushed_) + ranked_.pushed_approx() - read(put_back_);
-  stats.queued = ranked_.size_approx() + shared_size_.load(relaxed);  // relaxed: a count
+  stats.submitted = shared_.pushed_approx() + ranked_.pushed_approx() - read(put_back_);
+  stats.queued = ranked_.size_approx() + shared_.size_approx();
   for_each_worker([&](Worker& worker) {
     const Worker::Counters& counters = worker.counters();
     const ForkStack::Counters& forks = worker.forks().counters();
