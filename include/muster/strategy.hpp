@@ -26,10 +26,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
+#include <muster/error.hpp>
 #include <muster/observe/worker_state.hpp>
 
 namespace muster {
@@ -133,6 +135,20 @@ MUSTER_API std::unique_ptr<Strategy> make_strategy(BuiltIn strategy);
 // A built-in or registered one. Throws InvalidArgument, which lists the names there are, for any
 // other; and whatever its factory throws.
 MUSTER_API std::unique_ptr<Strategy> make_strategy(std::string_view name);
+
+// What a pool is told: a built-in; any by its name; or an object of your own, which then belongs to
+// this one pool.
+//
+//     pool.set_strategy(BuiltIn::fair_share);
+//     pool.set_strategy("fair-share");
+//     pool.set_strategy(std::make_shared<MyStrategy>());
+using StrategyChoice = std::variant<BuiltIn, std::string, std::shared_ptr<Strategy>>;
+
+// Every problem with it; empty: none.
+MUSTER_API std::vector<BadField> validate(const StrategyChoice& strategy);
+
+// The built-in that it is, by whatever name. Requires: valid.
+MUSTER_API std::optional<BuiltIn> built_in_of(const StrategyChoice& strategy);
 
 // For the whole program, and for good. Throws InvalidArgument if the name is empty or taken, or the
 // factory is empty.

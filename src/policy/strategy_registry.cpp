@@ -50,6 +50,24 @@ std::string known_names() {
 
 }  // namespace
 
+std::vector<BadField> validate(const StrategyChoice& strategy) {
+  if (const auto* const object = std::get_if<std::shared_ptr<Strategy>>(&strategy)) {
+    if (*object != nullptr) return {};
+    return {{.field = "strategy", .value = "null", .rule = "must be an object"}};
+  }
+  const auto* const name = std::get_if<std::string>(&strategy);
+  if (name == nullptr) return {};
+  const std::vector<std::string> known = strategy_names();
+  if (std::find(known.begin(), known.end(), *name) != known.end()) return {};
+  return {{.field = "strategy", .value = quoted(*name), .rule = "must be one of " + known_names()}};
+}
+
+std::optional<BuiltIn> built_in_of(const StrategyChoice& strategy) {
+  if (const auto* const built_in = std::get_if<BuiltIn>(&strategy)) return *built_in;
+  const auto* const name = std::get_if<std::string>(&strategy);
+  return name != nullptr ? built_in_named(*name) : std::nullopt;
+}
+
 std::unique_ptr<Strategy> make_strategy(std::string_view name) {
   if (const std::optional<BuiltIn> built_in = built_in_named(name)) return make_strategy(*built_in);
   StrategyFactory factory;
