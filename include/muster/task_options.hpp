@@ -39,6 +39,9 @@ struct TaskOptions {
 
   // What messages call the task by.
   std::string name = {};
+
+  // What the task is expected to take, 0 or more, for strategies of yours.
+  std::optional<Duration> estimated_duration = {};
 };
 
 // Every problem with the options; empty: none.

@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -71,7 +72,7 @@ class MUSTER_API ThreadPool {
   void post(const TaskOptions& options, F&& task) {
     check_callable(task);
     check(options);
-    post_ranked(options.priority, detail::posted_task(*crew_, options, std::forward<F>(task)));
+    post_with(options, detail::posted_task(*crew_, options, std::forward<F>(task)));
   }
 
   // The same, but never waits, drops or runs anything: false if too many tasks wait. What was moved
@@ -80,14 +81,13 @@ class MUSTER_API ThreadPool {
     requires std::is_invocable_v<std::decay_t<F>&>
   [[nodiscard]] bool try_post(F&& task) {
     check_callable(task);
-    return try_post_closure(0, Closure(std::forward<F>(task)));
+    return try_post_with({}, Closure(std::forward<F>(task)));
   }
   template <detail::TaskWithOptions F>
   [[nodiscard]] bool try_post(const TaskOptions& options, F&& task) {
     check_callable(task);
     check(options);
-    return try_post_closure(options.priority,
-                            detail::posted_task(*crew_, options, std::forward<F>(task)));
+    return try_post_with(options, detail::posted_task(*crew_, options, std::forward<F>(task)));
   }
 
   // As post(), with a result. After stop() the future holds Stopped; QueueFull or Dropped if there
@@ -100,7 +100,7 @@ class MUSTER_API ThreadPool {
     check_callable(task);
     auto* const state = new SubmittedTask<Result, std::decay_t<F>>(id_, std::forward<F>(task));
     Future<Result> future{FutureRef<FutureState<Result>>(state)};
-    submit_state(0, state);
+    submit_state(nullptr, state);
     return future;
   }
 
@@ -111,7 +111,7 @@ class MUSTER_API ThreadPool {
     check(options);
     auto* const state = detail::submitted_task(*crew_, id_, options, std::forward<F>(task));
     Future<detail::TaskResult<F>> future{FutureRef(state)};
-    submit_state(options.priority, state);
+    submit_state(&options, state);
     return future;
   }
 
@@ -127,7 +127,7 @@ class MUSTER_API ThreadPool {
     check(options);
     auto* const state = detail::submitted_task(*crew_, id_, options, std::forward<F>(task));
     std::optional<Future<detail::TaskResult<F>>> future{FutureRef(state)};
-    if (!try_submit_state(options.priority, state)) future.reset();
+    if (!try_submit_state(options, state)) future.reset();
     return future;
   }
 
@@ -202,6 +202,13 @@ class MUSTER_API ThreadPool {
   [[nodiscard]] unsigned worker_count() const noexcept;
   [[nodiscard]] ThreadPoolStats stats() const;
 
+  // Other tasks from outside are placed by it from now on; those that wait stay where they are.
+  // Throws InvalidArgument as the constructor does, and WouldDeadlock from within a strategy.
+  void set_strategy(const StrategyChoice& strategy);
+
+  // The name of the one that is used.
+  [[nodiscard]] std::string strategy() const;
+
   // What happens in the pool from now on: tasks that fail or are dropped, back-pressure. Holds so
   // many notices, and loses the oldest if nobody takes them. See muster/observe/notice_hub.hpp.
   [[nodiscard]] NoticeStream notices(std::size_t capacity = 1024);
@@ -249,13 +256,13 @@ class MUSTER_API ThreadPool {
   friend class TaskGroup;
 
   void post_closure(Closure&& task);
-  bool try_post_closure(int priority, Closure&& task);
-  bool try_submit_state(int priority, FutureStateBase* state);
+  bool try_post_with(const TaskOptions& options, Closure&& task);
+  bool try_submit_state(const TaskOptions& options, FutureStateBase* state);
 
   // Finds room in any case. Throws Stopped.
   void post_always(Closure&& task);
-  void post_ranked(int priority, Closure&& task);
-  void submit_state(int priority, FutureStateBase* state);
+  void post_with(const TaskOptions& options, Closure&& task);
+  void submit_state(const TaskOptions* options, FutureStateBase* state);  // null: none
   Timer start_after(Duration delay, std::unique_ptr<detail::TimerCall> call);
   Timer start_every(Duration period, std::unique_ptr<detail::TimerCall> call);
 

@@ -18,6 +18,7 @@
 #include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
 #include <muster/policy/stealing.hpp>
+#include <muster/strategy.hpp>
 
 namespace muster {
 
@@ -82,6 +83,16 @@ struct ThreadPoolOptions {
   // Called with each task that is dropped, on the thread that posts and finds no room. Must not
   // throw. Futures of such tasks say Dropped.
   std::function<void(const DroppedTask&)> on_drop = {};
+
+  // Which worker gets a task from outside; it may be changed later by set_strategy(). Whoever
+  // steals makes up for a bad choice, so it matters most if stealing is off or slow. least-elu,
+  // fair-share and measured weights need tasks to be timed. With one queue for all there is nothing
+  // to choose.
+  StrategyChoice strategy = BuiltIn::least_busy;
+
+  // For the weighted strategies: what each worker's share of the work is relative to the others',
+  // more than 0; workers beyond the list have 1. Empty: as fast as they were of late.
+  std::vector<double> weights = {};
 
   // When workers without work take tasks from others, and how many; with Queueing::stealing. The
   // second sides of joins are taken whatever it says. Several at once, and in another order than
@@ -161,6 +172,9 @@ struct ThreadPoolStats {
   unsigned sleeping_workers = 0;
   unsigned blocked_workers = 0;  // those that a spare stands in for, or should
   unsigned spare_workers = 0;    // started, whether needed now or not
+
+  // Tasks for which a strategy of yours named no worker that is there, or threw.
+  std::uint64_t strategy_fallbacks = 0;
 
   // What became of tasks that found no room.
   PoolSnapshot::BackPressure admission = {};

@@ -37,6 +37,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
             [this](BackPressure state, std::size_t queued) { on_back_pressure(state, queued); }),
       meter_(options.timing),
       rates_(current_time()),
+      placer_(*this, options),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
       steals_(options.stealing.enabled),
@@ -45,6 +46,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       timers_(make_timers()),
       ranked_(options.priority_aging),
       spares_(options.max_spare_workers) {
+  time_for_strategy();
   if (options_.simulation != nullptr) {
     make_all();
   } else if (options_.start == Start::eager) {
@@ -52,6 +54,18 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
   } else {
     roster_.set_absent(options_.workers);
   }
+}
+
+void Crew::set_strategy(const StrategyChoice& strategy) {
+  const std::string before = placer_.set_strategy(strategy);
+  time_for_strategy();
+  tell([&] { return StrategyChanged{.from = before, .to = placer_.strategy_name()}; });
+}
+
+// A strategy of the user's is told how long each task took.
+void Crew::time_for_strategy() noexcept {
+  const bool times_all = placer_.has_custom() && options_.timing != Timing::off;
+  meter_.set_timing(times_all ? Timing::full : options_.timing);
 }
 
 std::shared_ptr<Timers> Crew::make_timers() {

@@ -38,6 +38,7 @@
 #include "threads/gate.hpp"
 #include "threads/meter.hpp"
 #include "threads/placement.hpp"
+#include "threads/placer.hpp"
 #include "threads/ranked_queue.hpp"
 #include "threads/shared_queue.hpp"
 #include "threads/spares.hpp"
@@ -55,10 +56,10 @@ class Crew final : public Executor, public Employer {
 
   // Throws Stopped, or QueueFull if that is what the options say; does otherwise what they say.
   void post(Closure&& task);
-  void post_ranked(Priority priority, Closure&& task);
+  void post(const TaskOptions& options, Closure&& task);
 
   // False: there is no room, and the task is the caller's. Never waits. Throws Stopped.
-  [[nodiscard]] bool try_post(Priority priority, Closure&& task);
+  [[nodiscard]] bool try_post(const TaskOptions& options, Closure&& task);
 
   // Is counted, and always finds room. Throws Stopped.
   void post_always(Closure&& task);
@@ -73,6 +74,9 @@ class Crew final : public Executor, public Employer {
   [[nodiscard]] ThreadPoolStats stats() const MUSTER_EXCLUDES(stats_mutex_);
   [[nodiscard]] PoolSnapshot snapshot();
   void reset_stats() MUSTER_EXCLUDES(stats_mutex_);
+
+  Placer& placer() noexcept { return placer_; }
+  void set_strategy(const StrategyChoice& strategy);
 
   // --- for a simulation ---
 
@@ -157,6 +161,7 @@ class Crew final : public Executor, public Employer {
   ThreadPoolStats lifetime_stats() const;
   void add_worker(Worker& worker, PoolSnapshot& snapshot) const;
   std::shared_ptr<Timers> make_timers();
+  void time_for_strategy() noexcept;
 
   // Those that were started.
   template <class Visit>
@@ -190,7 +195,7 @@ class Crew final : public Executor, public Employer {
   // accepted, always.
   enum class Entry { by_policy, if_room, always };
 
-  [[nodiscard]] bool post_special(Priority priority, Closure& task, Entry entry);
+  [[nodiscard]] bool post_special(const TaskOptions& options, Closure& task, Entry entry);
   [[nodiscard]] bool find_room(Closure& task, Entry entry);
   [[nodiscard]] bool has_room() noexcept;
   [[nodiscard]] bool wait_for_room();
@@ -215,12 +220,13 @@ class Crew final : public Executor, public Employer {
   // Into whose inbox it went. Not an optional: to return that from so deep inside is a store of one
   // byte and a load of eight, which waits for the task to leave for the other CPU's cache.
   static constexpr std::size_t kNowhere = ~std::size_t{0};
-  [[nodiscard]] std::size_t try_place(Closure& task);
-  [[nodiscard]] std::size_t spill(Closure& task, Entry entry);
+  [[nodiscard]] std::size_t try_place(std::size_t first, Closure& task);
+  [[nodiscard]] std::size_t spill(std::size_t index, Closure& task, Entry entry);
   void notify_of_task_with(std::size_t index) noexcept;
-  [[nodiscard]] bool spread(Closure& task, Entry entry);
-  void enqueue_entered(Priority priority, Closure&& task, Origin origin);
-  void enqueue(Priority priority, Closure&& task, Origin origin);
+  [[nodiscard]] bool spread(std::size_t first, Closure& task, Entry entry);
+  [[nodiscard]] std::size_t place_of(const TaskOptions& options);
+  void enqueue_entered(const TaskOptions& options, Closure&& task, Origin origin);
+  void enqueue(const TaskOptions& options, Closure&& task, Origin origin);
   void enqueue_shared(Closure&& task, Origin origin);
   [[noreturn]] void refuse() const;
   [[nodiscard]] Origin origin() const noexcept;
@@ -241,6 +247,7 @@ class Crew final : public Executor, public Employer {
   Gate gate_;
   Meter meter_;
   Rates rates_;
+  Placer placer_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them
   const bool steals_;       // workers take tasks from each other

@@ -14,9 +14,6 @@
 namespace muster {
 namespace {
 
-// The inbox for the next task from this thread.
-constinit thread_local std::size_t inbox_in_turn = 0;
-
 // Which of its tasks are timed.
 constinit thread_local Meter::Turn turn;
 
@@ -40,10 +37,10 @@ Origin Crew::origin() const noexcept {
   }
 }
 
-// Into an inbox. False: as false of post_special().
-[[gnu::always_inline]] inline bool Crew::spread(Closure& task, Entry entry) {
-  std::size_t place = try_place(task);
-  if (place == kNowhere) place = spill(task, entry);
+// Into an inbox, this one if it has room. False: as false of post_special().
+[[gnu::always_inline]] inline bool Crew::spread(std::size_t first, Closure& task, Entry entry) {
+  std::size_t place = try_place(first, task);
+  if (place == kNowhere) place = spill(first, task, entry);
   if (place == kNowhere) return false;
   notify_of_task_with(place);
   return true;
@@ -51,26 +48,25 @@ Origin Crew::origin() const noexcept {
 
 void Crew::post(Closure&& task) {
   if (!is_plain_) [[unlikely]]
-    return static_cast<void>(post_special(0, task, Entry::by_policy));
+    return static_cast<void>(post_special({}, task, Entry::by_policy));
   if (origin() == Origin::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
-  if (!spread(task, Entry::by_policy)) return;
+  if (!spread(placer_.pick(ensure_started()), task, Entry::by_policy)) return;
   // sync(closed): the fence in the notice stands between the push and this look. relaxed: so it
   // sees the closing, or the workers see the push before they end.
   if (closed_.load(relaxed)) stop_and_run_leftovers();
 }
 
-void Crew::post_ranked(Priority priority, Closure&& task) {
-  if (priority == 0) return post(std::move(task));
-  static_cast<void>(post_special(priority, task, Entry::by_policy));
+void Crew::post(const TaskOptions& options, Closure&& task) {
+  static_cast<void>(post_special(options, task, Entry::by_policy));
 }
 
-bool Crew::try_post(Priority priority, Closure&& task) {
-  return post_special(priority, task, Entry::if_room);
+bool Crew::try_post(const TaskOptions& options, Closure&& task) {
+  return post_special(options, task, Entry::if_room);
 }
 
 void Crew::post_always(Closure&& task) {
-  static_cast<void>(post_special(0, task, Entry::always));
+  static_cast<void>(post_special({}, task, Entry::always));
 }
 
 // The timer thread is let in also after the closing, with a task that was due or what follows one
@@ -78,24 +74,24 @@ void Crew::post_always(Closure&& task) {
 void Crew::execute(Closure&& task) {
   if (!timers_->is_own_thread()) return post_always(std::move(task));
   gate_.enter();
-  enqueue_entered(0, std::move(task), Origin::inside);
+  enqueue_entered({}, std::move(task), Origin::inside);
 }
 
 // With a look at everything. False: there was no room, and the policy has seen to the task; or, if
 // it need only have come in if there was room, it is the caller's.
-bool Crew::post_special(Priority priority, Closure& task, Entry entry) {
+bool Crew::post_special(const TaskOptions& options, Closure& task, Entry entry) {
   const Origin from = origin();
   const bool is_outside = from == Origin::outside;
   if (is_outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
-  if (is_outside && is_plain_ && priority == 0) {
-    if (!spread(task, entry)) return false;
+  if (is_outside && is_plain_ && options.priority == 0) {
+    if (!spread(place_of(options), task, entry)) return false;
   } else {
     if (!is_outside || entry == Entry::always) {
       gate_.enter();
     } else if (!find_room(task, entry)) {
       return false;
     }
-    enqueue_entered(priority, std::move(task), from);
+    enqueue_entered(options, std::move(task), from);
   }
   // sync(closed): as in post(). relaxed: as there.
   if (is_outside && closed_.load(relaxed)) stop_and_run_leftovers();
@@ -103,9 +99,9 @@ bool Crew::post_special(Priority priority, Closure& task, Entry entry) {
 }
 
 // It was counted when it came in. If it cannot be queued, it has left again.
-void Crew::enqueue_entered(Priority priority, Closure&& task, Origin from) {
+void Crew::enqueue_entered(const TaskOptions& options, Closure&& task, Origin from) {
   try {
-    enqueue(priority, std::move(task), from);
+    enqueue(options, std::move(task), from);
   } catch (...) {
     gate_.leave();
     throw;
@@ -113,13 +109,14 @@ void Crew::enqueue_entered(Priority priority, Closure&& task, Origin from) {
 }
 
 // There is room for it, or it does not matter.
-void Crew::enqueue(Priority priority, Closure&& task, Origin from) {
+void Crew::enqueue(const TaskOptions& options, Closure&& task, Origin from) {
+  const auto priority = static_cast<Priority>(options.priority);
   if (priority == 0 && has_inboxes_) {
     // The timer thread is inside as well, but no worker.
     if (from == Origin::inside && origin() == Origin::inside) {
       return Worker::current()->post_from_inside(std::move(task));
     }
-    return static_cast<void>(spread(task, Entry::always));
+    return static_cast<void>(spread(place_of(options), task, Entry::always));
   }
   if (priority == 0 && !options_.priority_aging) return enqueue_shared(std::move(task), from);
   ensure_started();
@@ -152,27 +149,30 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
   if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
-// In turn; but a ring that is full is left alone as long as another has room.
-std::size_t Crew::try_place(Closure& task) {
+std::size_t Crew::place_of(const TaskOptions& options) {
+  return placer_.pick(ensure_started(), {.name = options.name,
+                                         .priority = options.priority,
+                                         .estimated_duration = options.estimated_duration});
+}
+
+// A ring that is full is left alone as long as another has room.
+std::size_t Crew::try_place(std::size_t first, Closure& task) {
   meter_.mark(task, turn);
+  if (worker(first)->inbox().try_push(std::move(task))) return first;
   const std::size_t count = ensure_started();
-  if (options_.simulation != nullptr) inbox_in_turn = options_.simulation->random().below(count);
-  const std::size_t first = inbox_in_turn < count ? inbox_in_turn : 0;
-  inbox_in_turn = first + 1;
   std::size_t index = first;
-  do {
+  for (std::size_t others = 1; others < count; ++others) {
+    index = index + 1 < count ? index + 1 : 0;
     // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing
     if (worker(index)->inbox().try_push(std::move(task))) return index;
-    index = index + 1 < count ? index + 1 : 0;
-  } while (index != first);
+  }
   return kNowhere;
 }
 
 // All rings are full; so a bound that is not counted may have been reached. Nowhere: as false of
 // post_special().
-std::size_t Crew::spill(Closure& task, Entry entry) {
+std::size_t Crew::spill(std::size_t index, Closure& task, Entry entry) {
   const std::size_t count = ensure_started();
-  const std::size_t index = inbox_in_turn < count ? inbox_in_turn : 0;
   SpillingQueue<Closure>& inbox = worker(index)->inbox();
   // Tasks are spread evenly, so what one worker has tells whether to add up what all have.
   const std::size_t about = count * (Worker::kRingCapacity + inbox.spilled_approx());
@@ -253,8 +253,9 @@ bool Crew::drop_oldest() {
   bool has_taken = false;
   if (has_inboxes_) {
     const std::size_t count = ensure_started();
+    const std::size_t first = unqueued_.load(relaxed);  // relaxed: any will do, another each time
     for (std::size_t i = 0; i < count && !has_taken; ++i) {
-      has_taken = take_oldest_from(*worker((inbox_in_turn + i) % count), oldest);
+      has_taken = take_oldest_from(*worker((first + i) % count), oldest);
     }
   } else {
     has_taken = shared_.drop_oldest(oldest);

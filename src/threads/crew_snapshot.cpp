@@ -30,6 +30,8 @@ PoolSnapshot Crew::snapshot() {
     completed += snapshot.workers.back().completed;
     busy.push_back(read(worker.times().busy));
   });
+  const std::vector<double> weights = placer_.weights(snapshot.workers.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) snapshot.workers[i].weight = weights[i];
   snapshot.queue.size = queued_approx();
   snapshot.queue.dequeued =
       snapshot.queue.enqueued - std::min(snapshot.queue.size, snapshot.queue.enqueued);

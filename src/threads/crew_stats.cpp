@@ -28,6 +28,7 @@ ThreadPoolStats Crew::stats() const {
     now.parks -= then.parks;
     now.wakes -= then.wakes;
   }
+  stats.strategy_fallbacks -= reset_.strategy_fallbacks;
   stats.admission.rejected -= reset_.admission.rejected;
   stats.admission.dropped_oldest -= reset_.admission.dropped_oldest;
   stats.admission.dropped_newest -= reset_.admission.dropped_newest;
@@ -84,6 +85,7 @@ ThreadPoolStats Crew::lifetime_stats() const {
   stats.sleeping_workers = static_cast<unsigned>(roster_.sleeping_approx());
   stats.blocked_workers = static_cast<unsigned>(spares_.blocked_approx());
   stats.spare_workers = static_cast<unsigned>(worker_span() - options_.workers);
+  stats.strategy_fallbacks = placer_.fallbacks();
   stats.admission = gate_.figures();
   return stats;
 }

@@ -10,13 +10,14 @@ constexpr Duration::rep kNewest = 16;
 }  // namespace
 
 void Meter::mark_with_time(Closure& task) const noexcept {
-  if (timing_ == Timing::off) return;
+  if (timing_.load(relaxed) == Timing::off) return;  // relaxed: as in set_timing()
   // Never 0, which stands for none.
   task.mark(static_cast<std::uint64_t>(current_time().time_since_epoch().count()) | 1U);
 }
 
-Time Meter::begin(std::uint64_t stamp) noexcept {
+Time Meter::begin(std::uint64_t stamp, WorkerTimes& times) noexcept {
   const Time now = current_time();
+  times.begun.store(now.time_since_epoch().count(), relaxed);  // relaxed: a figure
   if (stamp != 0) {
     const Time posted{Duration(static_cast<Duration::rep>(stamp))};
     queue_wait_.record(now - posted, weight());
@@ -24,8 +25,9 @@ Time Meter::begin(std::uint64_t stamp) noexcept {
   return now;
 }
 
-void Meter::end(Time begin, WorkerTimes& times) noexcept {
-  const Duration took = current_time() - begin;
+Duration Meter::end(Time begin, WorkerTimes& times) noexcept {
+  const Time now = current_time();
+  const Duration took = now - begin;
   const std::uint64_t stands_for = weight();
   run_.record(took, stands_for);
   // relaxed: figures, and only this worker writes its own.
@@ -35,11 +37,14 @@ void Meter::end(Time begin, WorkerTimes& times) noexcept {
   times.average.store(average, relaxed);    // relaxed: as above
   times.last.store(took.count(), relaxed);  // relaxed: as above
   times.busy.store(times.busy.load(relaxed) + took.count() * static_cast<Duration::rep>(stands_for),
-                   relaxed);  // relaxed: as above
-  if (timing_ == Timing::full) return;
+                   relaxed);                                   // relaxed: as above
+  times.begun.store(0, relaxed);                               // relaxed: as above
+  times.ended.store(now.time_since_epoch().count(), relaxed);  // relaxed: as above
+  if (timing_.load(relaxed) != Timing::sampled) return took;   // relaxed: as in set_timing()
   const std::uint32_t mask = average > kLongTask.count() ? kAll : kOneIn64;
   // relaxed: a hint. Not written unless it changes, for all read it.
   if (mask_.load(relaxed) != mask) mask_.store(mask, relaxed);
+  return took;
 }
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 // Thread safety: any member from any thread, unless it says otherwise.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <muster/base/clock.hpp>
@@ -24,6 +25,29 @@ struct WorkerTimes {
   Atomic<Duration::rep> average = 0;  // ns, of recent ones
   Atomic<Duration::rep> last = 0;     // ns
   Atomic<Duration::rep> busy = 0;     // ns, since its start
+  Atomic<Duration::rep> begun = 0;    // when the task did that it runs now; 0: none that is timed
+  Atomic<Duration::rep> ended = 0;    // when the last one did; 0: none has
+
+  [[nodiscard]] Duration average_time() const noexcept {
+    return Duration(average.load(relaxed));  // relaxed: a figure
+  }
+  [[nodiscard]] Duration last_time() const noexcept {
+    return Duration(last.load(relaxed));  // relaxed: a figure
+  }
+
+  // With what it has spent on the task that it runs. Racy: may go back a little.
+  [[nodiscard]] Duration busy_until(Time now) const noexcept {
+    const Duration sum(busy.load(relaxed));  // relaxed: a figure
+    return sum + since(begun, now);
+  }
+  [[nodiscard]] Duration idle_time(Time now) const noexcept { return since(ended, now); }
+
+ private:
+  static Duration since(const Atomic<Duration::rep>& moment, Time now) noexcept {
+    const Duration then(moment.load(relaxed));  // relaxed: a figure
+    if (then == Duration::zero()) return {};
+    return std::max(now.time_since_epoch() - then, Duration::zero());
+  }
 };
 
 class Meter {
@@ -42,9 +66,15 @@ class Meter {
       mark_with_time(task);
   }
 
-  // On the worker, around a task that is marked, with its stamp.
-  [[nodiscard]] Time begin(std::uint64_t stamp) noexcept;
-  void end(Time begin, WorkerTimes& times) noexcept;
+  // From now on, a little later.
+  void set_timing(Timing timing) noexcept {
+    timing_.store(timing, relaxed);          // relaxed: a little later will do
+    mask_.store(mask_for(timing), relaxed);  // relaxed: as above
+  }
+
+  // On the worker, around a task that is marked, with its stamp. The end gives how long it took.
+  [[nodiscard]] Time begin(std::uint64_t stamp, WorkerTimes& times) noexcept;
+  Duration end(Time begin, WorkerTimes& times) noexcept;
 
   [[nodiscard]] const Histogram& queue_wait() const noexcept { return queue_wait_; }
   [[nodiscard]] const Histogram& run() const noexcept { return run_; }
@@ -67,10 +97,8 @@ class Meter {
   }
   void mark_with_time(Closure& task) const noexcept;
 
-  // Fixed at construction.
-  const Timing timing_;
-
   // Any thread. Hardly ever written.
+  Atomic<Timing> timing_;
   Atomic<std::uint32_t> mask_;
 
   // Any thread.

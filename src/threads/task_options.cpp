@@ -21,6 +21,11 @@ std::vector<BadField> validate(const TaskOptions& options) {
                    .value = std::to_string(options.timeout->count()) + " ns",
                    .rule = "must be more than 0"});
   }
+  if (options.estimated_duration && *options.estimated_duration < Duration::zero()) {
+    bad.push_back({.field = "estimated_duration",
+                   .value = std::to_string(options.estimated_duration->count()) + " ns",
+                   .rule = "must not be negative"});
+  }
   return bad;
 }
 

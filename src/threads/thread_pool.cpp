@@ -43,6 +43,31 @@ std::shared_ptr<Crew> make_crew(ThreadPoolOptions options) {
   return std::make_shared<Crew>(options, std::move(topology));
 }
 
+// Whether the strategy goes together with the rest.
+std::vector<BadField> validate_placing(const ThreadPoolOptions& options) {
+  std::vector<BadField> bad = validate(options.strategy);
+  if (!bad.empty()) return bad;
+  const std::optional<BuiltIn> built_in = built_in_of(options.strategy);
+  const bool is_weighted =
+      built_in == BuiltIn::weighted_round_robin || built_in == BuiltIn::interleaved_weighted;
+  const bool looks_at_times = built_in == BuiltIn::least_elu || built_in == BuiltIn::fair_share ||
+                              (is_weighted && options.weights.empty());
+  if (looks_at_times && options.timing == Timing::off) {
+    bad.push_back({.field = "timing",
+                   .value = "off",
+                   .rule = "must be sampled or full with strategy " +
+                           std::string(to_string(*built_in)) +
+                           (is_weighted ? " if no weights are given" : "")});
+  }
+  const bool has_one_queue = options.queueing == Queueing::global || options.priority_aging;
+  if (has_one_queue && built_in != BuiltIn::least_busy) {
+    bad.push_back({.field = "strategy",
+                   .value = built_in ? std::string(to_string(*built_in)) : "given",
+                   .rule = "must be left alone if all workers share one queue"});
+  }
+  return bad;
+}
+
 [[noreturn]] void refuse(const char* field, Duration value, const char* rule) {
   throw InvalidArgument({field, std::to_string(value.count()) + " ns", rule});
 }
@@ -75,6 +100,10 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
   };
   add_all("admission", validate(options.admission));
   add_all("stealing", validate(options.stealing));
+  for (BadField& each : validate_placing(options)) bad.push_back(std::move(each));
+  if (!options.weights.empty()) {
+    for (BadField& each : validate_weights(options.weights)) bad.push_back(std::move(each));
+  }
   if (options.admission.max_queued_per_key != 0) {
     bad.push_back({.field = "admission.max_queued_per_key",
                    .value = std::to_string(options.admission.max_queued_per_key),
@@ -118,14 +147,18 @@ void ThreadPool::post_closure(Closure&& task) {
   crew_->post(std::move(task));
 }
 
-void ThreadPool::post_ranked(int priority, Closure&& task) {
-  crew_->post_ranked(static_cast<Priority>(priority), std::move(task));
+void ThreadPool::post_with(const TaskOptions& options, Closure&& task) {
+  crew_->post(options, std::move(task));
 }
 
-void ThreadPool::submit_state(int priority, FutureStateBase* state) {
+void ThreadPool::submit_state(const TaskOptions* options, FutureStateBase* state) {
   Closure task{QueuedTask(state)};
   try {
-    crew_->post_ranked(static_cast<Priority>(priority), std::move(task));
+    if (options == nullptr) {
+      crew_->post(std::move(task));
+    } else {
+      crew_->post(*options, std::move(task));
+    }
   } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): see below
     if (is_orphaned(id_)) state->abandon(std::current_exception());
     // Otherwise the closure is destroyed unrun, which settles the future with Stopped.
@@ -134,14 +167,14 @@ void ThreadPool::submit_state(int priority, FutureStateBase* state) {
   }
 }
 
-bool ThreadPool::try_post_closure(int priority, Closure&& task) {
-  return crew_->try_post(static_cast<Priority>(priority), std::move(task));
+bool ThreadPool::try_post_with(const TaskOptions& options, Closure&& task) {
+  return crew_->try_post(options, std::move(task));
 }
 
-bool ThreadPool::try_submit_state(int priority, FutureStateBase* state) {
+bool ThreadPool::try_submit_state(const TaskOptions& options, FutureStateBase* state) {
   Closure task{QueuedTask(state)};
   try {
-    return crew_->try_post(static_cast<Priority>(priority), std::move(task));
+    return crew_->try_post(options, std::move(task));
   } catch (const Stopped&) {  // as in submit_state()
     if (is_orphaned(id_)) state->abandon(std::current_exception());
     return true;
@@ -191,6 +224,19 @@ unsigned ThreadPool::worker_count() const noexcept {
 
 ThreadPoolStats ThreadPool::stats() const {
   return crew_->stats();
+}
+
+void ThreadPool::set_strategy(const StrategyChoice& strategy) {
+  ThreadPoolOptions options = crew_->options();
+  options.strategy = strategy;
+  if (std::vector<BadField> bad = validate_placing(options); !bad.empty()) {
+    throw InvalidArgument(std::move(bad));
+  }
+  crew_->set_strategy(strategy);
+}
+
+std::string ThreadPool::strategy() const {
+  return crew_->placer().strategy_name();
 }
 
 NoticeStream ThreadPool::notices(std::size_t capacity) {

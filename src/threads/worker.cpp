@@ -290,9 +290,10 @@ void Worker::run_task(Closure& task) {
     return;
   }
   if (!task.is_marked()) return call(task);
-  const Time begin = crew_.meter().begin(task.stamp());
+  const Time begin = crew_.meter().begin(task.stamp(), times_);
   call(task);
-  crew_.meter().end(begin, times_);
+  const Duration took = crew_.meter().end(begin, times_);
+  if (crew_.placer().has_custom()) crew_.placer().note_done(index_, took);
 }
 
 void Worker::note_failure() noexcept {

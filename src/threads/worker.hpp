@@ -74,6 +74,11 @@ class Worker {
   // Racy.
   [[nodiscard]] std::size_t queued_approx() noexcept;
 
+  // Racy: with the one that it runs.
+  [[nodiscard]] std::size_t pending_approx() noexcept {
+    return queued_approx() + counters_.busy.load(relaxed);  // relaxed: racy by contract
+  }
+
   // Written by the worker, read by anybody.
   struct Counters {
     Atomic<std::uint64_t> done = 0;    // tasks

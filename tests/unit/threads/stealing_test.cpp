@@ -4,8 +4,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <functional>
-#include <latch>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -14,59 +12,14 @@
 
 #include <muster/thread_pool.hpp>
 
+#include "support/held_workers.hpp"
+
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 
-constinit thread_local unsigned worker_here = 0;
-
-// A pool each of whose workers is held in a task, and let go one by one.
-class Held {
- public:
-  explicit Held(unsigned workers, const StealingOptions& stealing,
-                const std::function<void(ThreadPool&, unsigned worker)>& before = {})
-      : pool_({.workers = workers,
-               .stealing = stealing,
-               .on_worker_start = [](unsigned worker) { worker_here = worker; }}),
-        all_(static_cast<std::ptrdiff_t>(workers)),
-        ready_(static_cast<std::ptrdiff_t>(workers)),
-        are_free_(workers) {
-    for (unsigned i = 0; i < workers; ++i) {
-      pool_.post([this, before] {
-        all_.arrive_and_wait();  // so that each has one
-        if (before) before(pool_, worker_here);
-        ready_.count_down();
-        are_free_[worker_here].wait(false);
-      });
-    }
-    ready_.wait();
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() {
-    for (unsigned i = 0; i < are_free_.size(); ++i) free(i);
-    pool_.stop();
-  }
-
-  ThreadPool& pool() { return pool_; }
-
-  void free(unsigned worker) {
-    are_free_[worker] = true;
-    are_free_[worker].notify_all();
-  }
-
-  // Until those who were let go have nothing more to do.
-  void wait_until_asleep(unsigned workers) const {
-    while (pool_.stats().sleeping_workers != workers) std::this_thread::yield();
-  }
-
- private:
-  ThreadPool pool_;
-  std::latch all_;
-  std::latch ready_;
-  std::vector<std::atomic<bool>> are_free_;
-};
+using testing::HeldWorkers;
 
 // Which tasks have run, in their order.
 class Order {
@@ -94,7 +47,7 @@ struct Half {
 };
 Half steal_with(const StealingOptions& stealing) {
   Order order;
-  Held held(2, stealing);
+  HeldWorkers held({.workers = 2, .stealing = stealing});
   held.pool().reset_stats();
   for (int i = 0; i < 16; ++i) held.pool().post([&order, i] { order.add(i); });
   held.free(1);
@@ -183,7 +136,7 @@ TEST(Stealing, WithACooldownAWorkerMayIdleWhileTasksWait) {
 
 TEST(Stealing, GoesOnAfterTheCooldown) {
   std::atomic<int> runs = 0;
-  Held held(2, {.cooldown = 1ms});
+  HeldWorkers held({.workers = 2, .stealing = {.cooldown = 1ms}});
   for (int i = 0; i < 16; ++i) held.pool().post([&] { ++runs; });
   held.free(1);
   while (runs != 16) std::this_thread::yield();
@@ -193,7 +146,7 @@ TEST(Stealing, GoesOnAfterTheCooldown) {
 // two each of its tasks came from.
 std::vector<int> victims_of_third(const StealingOptions& stealing, std::array<int, 2> posted) {
   Order order;
-  Held held(3, stealing, [&](ThreadPool& pool, unsigned worker) {
+  HeldWorkers held({.workers = 3, .stealing = stealing}, [&](ThreadPool& pool, unsigned worker) {
     if (worker == 2) return;
     for (int i = 0; i < posted[worker]; ++i) {
       pool.post([&order, worker] { order.add(static_cast<int>(worker)); });

@@ -1,0 +1,321 @@
+// placer.cpp: looking at the workers, and planning.
+#include "threads/placer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include <muster/base/log.hpp>
+#include <muster/simulation.hpp>
+#include <muster/sync/player.hpp>
+
+#include "threads/crew.hpp"
+
+namespace muster {
+
+constinit thread_local Placer::Plan Placer::current_plan;
+
+namespace {
+
+// What workers did of late is brought up to date by whoever plans, so often at most.
+constexpr Duration kUpdateEvery = std::chrono::milliseconds(10);
+
+// If there are thieves, queues of this length are long, whichever is longer: all posters would
+// crowd around one inbox for the sake of a difference that thieves even out anyway.
+constexpr std::size_t kLongQueue = 64;
+
+// Measured weights are rounded to this, or each little change would make a long table of turns.
+constexpr double kFinestWeight = 1.0 / 16;
+
+// On this thread: the placer whose strategy is being called.
+constinit thread_local const Placer* being_asked = nullptr;
+
+class Asking {
+ public:
+  explicit Asking(const Placer& placer) : outer_(std::exchange(being_asked, &placer)) {}
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() { being_asked = outer_; }
+
+ private:
+  const Placer* const outer_;
+};
+
+// Different for every pool and every strategy of it; never 0.
+std::uint64_t next_version() {
+  static Atomic<std::uint64_t> last = 0;
+  return last.fetch_add(1, relaxed) + 1;  // relaxed: a number
+}
+
+constexpr bool is_weighted(BuiltIn strategy) {
+  return strategy == BuiltIn::weighted_round_robin || strategy == BuiltIn::interleaved_weighted;
+}
+
+constexpr bool looks_back(BuiltIn strategy) {
+  return strategy == BuiltIn::least_used || strategy == BuiltIn::least_elu ||
+         strategy == BuiltIn::fair_share;
+}
+
+RecentWork::Totals totals_of(const Worker& worker, Time now) {
+  return {.done = worker.counters().done.load(relaxed),  // relaxed: a count
+          .busy = worker.times().busy_until(now)};
+}
+
+// A strategy that throws may do so for each task: to say it once is enough.
+void log_failure(bool& has_failed, const char* of, const char* what) {
+  if (std::exchange(has_failed, true)) return;
+  MUSTER_LOG(LogLevel::warning, "a strategy's " << of << " failed: " << what
+                                                << "; this is not said again, but counted");
+}
+
+}  // namespace
+
+Placer::Placer(const Crew& crew, const ThreadPoolOptions& options)
+    : crew_(crew),
+      plans_age_(!options.stealing.enabled),
+      given_weights_(options.weights),
+      version_(next_version()) {
+  set_strategy(options.strategy);
+}
+
+std::string Placer::set_strategy(const StrategyChoice& strategy) {
+  if (being_asked == this) throw WouldDeadlock("set_strategy() from within the pool's strategy");
+  const std::optional<BuiltIn> built_in = built_in_of(strategy);
+  std::shared_ptr<Strategy> custom;
+  if (const auto* const object = std::get_if<std::shared_ptr<Strategy>>(&strategy)) {
+    custom = *object;
+  } else if (!built_in) {
+    custom = make_strategy(std::get<std::string>(strategy));
+  }
+  std::string name(built_in ? to_string(*built_in) : custom->name());
+  {
+    const MutexLock ask_lock(ask_mutex_);
+    const MutexLock lock(mutex_);
+    std::swap(name, name_);
+    std::swap(custom, custom_);
+    has_failed_ = false;
+    schedule_.reset();
+    // relaxed: a plan made meanwhile is as good as one made before; so for all three.
+    built_in_.store(built_in.value_or(BuiltIn::least_busy), relaxed);
+    has_custom_.store(custom_ != nullptr, relaxed);  // relaxed: as above
+    version_.store(next_version(), relaxed);         // relaxed: as above
+  }
+  custom.reset();  // the one before, with no lock held
+  tell([](Strategy& object) { object.reset(); });
+  return name;
+}
+
+std::string Placer::strategy_name() {
+  const MutexLock lock(mutex_);
+  return name_;
+}
+
+std::size_t Placer::pick_anew(std::size_t workers, const TaskInfo& task) {
+  Plan& plan = current_plan;
+  const std::uint64_t version = version_.load(relaxed);  // relaxed: as in set_strategy()
+  if (plan.version != version) {
+    // Each thread begins somewhere else.
+    plan = {.version = version,
+            .random = Random(version + reinterpret_cast<std::uintptr_t>(&plan))};
+    plan.turn.next = plan.random.below(workers);
+  }
+  const BuiltIn strategy = built_in_.load(relaxed);  // relaxed: as in set_strategy()
+  if (has_custom()) {
+    if (const std::optional<std::size_t> worker = ask(workers, task)) return *worker;
+    fallbacks_.fetch_add(1, relaxed);  // relaxed: a count
+    make_plan(workers, strategy, 1, plan);
+    return plan.workers[plan.next++];
+  }
+  if (Simulation* const world = crew_.options().simulation; world != nullptr) {
+    plan.random = world->random().split();
+    plan.turn.next = plan.random.below(workers);
+    make_plan(workers, strategy, 1, plan);
+    return plan.workers[plan.next++];
+  }
+  const bool is_used_up = plan.next == plan.size;
+  const bool may_age = plans_age_ && !is_weighted(strategy);  // turns stay what they are
+  const Time now = may_age ? current_time() : Time{};
+  const bool is_old = may_age && now - plan.made > kPlanAge;
+  if (is_used_up || is_old || plan.workers[plan.next] >= workers) {
+    // Turns that were planned and not taken come next again.
+    if (!is_used_up && plan.next > 0) plan.turn.next = plan.workers[plan.next - 1] + std::size_t{1};
+    const auto longest = static_cast<std::uint32_t>(kLongestPlan);
+    make_plan(workers, strategy, is_old ? 1 : std::clamp(plan.size * 2, 1U, longest), plan);
+    plan.made = now;
+  }
+  return plan.workers[plan.next++];
+}
+
+void Placer::make_plan(std::size_t workers, BuiltIn strategy, std::uint32_t size, Plan& plan) {
+  plan.next = 0;
+  plan.size = size;
+  if (is_weighted(strategy)) return take_turns(workers, strategy, plan);
+  Field field;
+  look(workers, strategy, plan.random, field);
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const std::size_t chosen = choose(strategy, field.size, plan.turn, plan.random,
+                                      [&](std::size_t each) { return field.loads[each]; });
+    plan.workers[i] = field.workers[chosen];
+    ++field.loads[chosen].pending;
+    field.loads[chosen].idle = false;
+  }
+}
+
+// All, or some random ones of many.
+void Placer::look(std::size_t workers, BuiltIn strategy, Random& random, Field& field) {
+  if (workers <= kLookAtAll) {
+    field.size = workers;
+    for (std::size_t i = 0; i < workers; ++i) field.workers[i] = static_cast<std::uint16_t>(i);
+  } else {
+    field.size = kLooks;
+    for (std::size_t i = 0; i < kLooks; ++i) {
+      field.workers[i] = static_cast<std::uint16_t>(random.below(workers));
+    }
+  }
+  if (looks_back(strategy)) {
+    const Time now = current_time();
+    const MutexLock lock(mutex_);
+    update_recent(workers, now);
+    for (std::size_t i = 0; i < field.size; ++i) {
+      const std::size_t index = field.workers[i];
+      field.loads[i] = recent_.load(index, totals_of(*crew_.worker(index), now));
+    }
+  }
+  for (std::size_t i = 0; i < field.size; ++i) {
+    Worker& worker = *crew_.worker(field.workers[i]);
+    const std::size_t pending = worker.pending_approx();
+    field.loads[i].pending =
+        static_cast<std::uint32_t>(plans_age_ ? pending : std::min(pending, kLongQueue));
+    field.loads[i].idle = pending == 0;
+    field.loads[i].average = worker.times().average_time();
+  }
+  // Who has done nothing yet is taken for average.
+  const std::span loads(field.loads.data(), field.size);
+  const Duration usual =
+      strategy == BuiltIn::fair_share ? starting_load(loads).average : Duration{};
+  for (WorkerLoad& load : loads) {
+    if (load.average == Duration::zero()) load.average = usual;
+  }
+}
+
+// The weighted ones take turns from one table for all threads, so the shares are exact.
+void Placer::take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) {
+  const MutexLock lock(mutex_);
+  if (given_weights_.empty()) update_recent(workers, current_time());
+  const bool is_stale = given_weights_.empty() && schedule_round_ != recent_.round();
+  if (!schedule_ || schedule_workers_ != workers || is_stale) {
+    const TurnOrder order =
+        strategy == BuiltIn::weighted_round_robin ? TurnOrder::in_runs : TurnOrder::interleaved;
+    schedule_.emplace(order, weights_now(workers));
+    schedule_round_ = recent_.round();
+    schedule_workers_ = workers;
+  }
+  for (std::uint32_t i = 0; i < plan.size; ++i) {
+    plan.workers[i] = static_cast<std::uint16_t>(choose(*schedule_, schedule_turn_));
+  }
+}
+
+void Placer::update_recent(std::size_t workers, Time now) {
+  if (recent_time_ != Time::min() && now - recent_time_ < kUpdateEvery) return;
+  recent_time_ = now;
+  std::vector<RecentWork::Totals> totals;
+  for (std::size_t i = 0; i < workers; ++i) totals.push_back(totals_of(*crew_.worker(i), now));
+  recent_.update(now, totals);
+}
+
+// Who was given none has 1.
+std::vector<double> Placer::weights_now(std::size_t workers) const {
+  std::vector<double> weights = given_weights_;
+  if (weights.empty()) {
+    weights = recent_.weights();
+    for (double& each : weights) {
+      each = std::max(std::round(each / kFinestWeight) * kFinestWeight, kFinestWeight);
+    }
+  }
+  weights.resize(workers, 1);
+  return weights;
+}
+
+std::vector<double> Placer::weights(std::size_t workers) {
+  const MutexLock lock(mutex_);
+  return weights_now(workers);
+}
+
+// None: it had no usable answer.
+std::optional<std::size_t> Placer::ask(std::size_t workers, TaskInfo task) {
+  if (being_asked == this) return std::nullopt;  // it posts to its own pool
+  const Time now = current_time();
+  std::vector<double> weights;
+  {
+    const MutexLock lock(mutex_);
+    update_recent(workers, now);
+    weights = weights_now(workers);
+  }
+  const MutexLock lock(ask_mutex_);
+  if (custom_ == nullptr) return std::nullopt;  // just exchanged
+  infos_.clear();
+  for (std::size_t i = 0; i < workers; ++i) infos_.push_back(info_of(i, weights[i], now));
+  task.id = ++tasks_asked_;
+  const Asking asking(*this);
+  try {
+    const std::optional<Selection> selection = custom_->select(infos_, task);
+    if (selection && selection->worker < workers) return selection->worker;
+  } catch (const std::exception& error) {
+    log_failure(has_failed_, "select()", error.what());
+  } catch (...) {
+    log_failure(has_failed_, "select()", "it threw something that is no std::exception");
+  }
+  return std::nullopt;
+}
+
+WorkerInfo Placer::info_of(std::size_t index, double weight, Time now) {
+  Worker& worker = *crew_.worker(index);
+  const bool is_busy = worker.counters().busy.load(relaxed) != 0;  // relaxed: racy by contract
+  WorkerLoad recent;
+  {
+    const MutexLock lock(mutex_);
+    recent = recent_.load(index);
+  }
+  return {.id = index,
+          .state = is_busy ? WorkerState::busy : WorkerState::ready,
+          .tasks_done = worker.counters().done.load(relaxed),  // relaxed: a count
+          .active = is_busy ? 1U : 0U,
+          .queued = static_cast<std::uint32_t>(worker.queued_approx()),
+          .average_task_time = worker.times().average_time(),
+          .last_task_time = worker.times().last_time(),
+          .idle_time = is_busy ? Duration::zero() : worker.times().idle_time(now),
+          .weight = weight,
+          .utilisation = static_cast<double>(recent.utilisation)};
+}
+
+template <class Call>
+void Placer::tell(const Call& call) noexcept {
+  if (!has_custom() || being_asked == this) return;
+  const MutexLock lock(ask_mutex_);
+  if (custom_ == nullptr) return;
+  const Asking asking(*this);
+  try {
+    call(*custom_);
+  } catch (const std::exception& error) {
+    log_failure(has_failed_, "hook", error.what());
+  } catch (...) {
+    log_failure(has_failed_, "hook", "it threw something that is no std::exception");
+  }
+}
+
+void Placer::note_done(std::size_t worker, Duration took) noexcept {
+  tell([&](Strategy& strategy) { strategy.on_task_complete(worker, took); });
+}
+
+void Placer::note_added(std::size_t worker) {
+  const WorkerInfo info{.id = worker};
+  tell([&](Strategy& strategy) { strategy.on_worker_added(info); });
+}
+
+void Placer::note_removed(std::size_t worker) {
+  tell([&](Strategy& strategy) { strategy.on_worker_removed(worker); });
+}
+
+}  // namespace muster
