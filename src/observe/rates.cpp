@@ -1,4 +1,4 @@
-// rates.cpp: differences between two snapshots.
+// rates.cpp: differences between two snapshots, and counts that only grow.
 #include <algorithm>
 #include <utility>
 
@@ -13,12 +13,24 @@ double share(Duration busy, Duration span) noexcept {
   return std::clamp(ratio, 0.0, 1.0);
 }
 
+void raise(std::uint64_t& highest, std::uint64_t& figure) noexcept {
+  highest = figure = std::max(highest, figure);
+}
+
 }  // namespace
 
 Duration Rates::Sum::mean_since(const Sum& before) const {
   if (count == before.count) return Duration::zero();
   const auto mean = (total - before.total) / static_cast<double>(count - before.count);
   return std::chrono::duration_cast<Duration>(mean);
+}
+
+void Rates::never_back(PoolSnapshot& snapshot) {
+  raise(highest_.tasks.succeeded, snapshot.tasks.succeeded);
+  raise(highest_.tasks.failed, snapshot.tasks.failed);
+  raise(highest_.queue.enqueued, snapshot.queue.enqueued);
+  raise(highest_.queue.dequeued, snapshot.queue.dequeued);
+  raise(highest_.queue.stolen, snapshot.queue.stolen);
 }
 
 void Rates::fill(PoolSnapshot& snapshot, std::span<const Duration> busy, std::uint64_t completed,
@@ -28,7 +40,12 @@ void Rates::fill(PoolSnapshot& snapshot, std::span<const Duration> busy, std::ui
                .waits = Sum(snapshot.latency.queue_wait),
                .runs = Sum(snapshot.latency.run),
                .busy = {busy.begin(), busy.end()}};
+  std::uint64_t failed = 0;
+  for (const PoolSnapshot::Worker& worker : snapshot.workers) failed += worker.failed;
+  snapshot.tasks = {.succeeded = completed - std::min(failed, completed), .failed = failed};
+
   const MutexLock lock(mutex_);
+  never_back(snapshot);
   const Seen before = std::exchange(seen_, std::move(current));
   const Duration span = now - before.time;
   if (span <= Duration::zero()) return;

@@ -25,6 +25,12 @@ struct PoolSnapshot {
     Duration average_latency{0};
   };
 
+  // How tasks ended, also those of workers that have left.
+  struct Tasks {
+    std::uint64_t succeeded = 0;
+    std::uint64_t failed = 0;  // by an exception
+  };
+
   struct Worker {
     unsigned id = 0;
     WorkerState state = WorkerState::cold;
@@ -83,6 +89,7 @@ struct PoolSnapshot {
   };
 
   Throughput throughput;
+  Tasks tasks;
   std::vector<Worker> workers;  // by id
   Queue queue;
   Scaling scaling;

@@ -1,11 +1,14 @@
-// snapshot_test.cpp: a snapshot says nothing until it is filled, and what its figures mean.
+// snapshot_test.cpp: a snapshot says nothing until it is filled, what its figures mean, and that
+// counts never go back.
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include <muster/observe/rates.hpp>
 #include <muster/observe/snapshot.hpp>
 #include <muster/observe/worker_state.hpp>
 
@@ -27,6 +30,41 @@ TEST(PoolSnapshot, HitRateIsTheShareOfTasksThatRanWhereTheirKeyBelongs) {
   EXPECT_EQ(affinity.hit_rate(), 0.0);
   affinity.hits = 6;
   EXPECT_EQ(affinity.hit_rate(), 0.75);
+}
+
+TEST(Rates, TellHowTasksEndedAndHowOften) {
+  using namespace std::chrono_literals;
+  Rates rates(Time{});
+  PoolSnapshot snapshot;
+  snapshot.workers = {{.failed = 1}, {.failed = 2}};
+  rates.fill(snapshot, {}, 10, Time(2s));
+  EXPECT_EQ(snapshot.tasks.succeeded, 7U);
+  EXPECT_EQ(snapshot.tasks.failed, 3U);
+  EXPECT_EQ(snapshot.throughput.tasks_per_second, 5);
+}
+
+// A failure may be seen before the end of its task, and a task that is moved is counted twice for a
+// moment.
+TEST(Rates, NoCountGoesBackWhateverWasReadFirst) {
+  using namespace std::chrono_literals;
+  Rates rates(Time{});
+  PoolSnapshot first;
+  first.queue = {.enqueued = 20, .dequeued = 10, .stolen = 5};
+  first.workers = {{.failed = 1}};
+  rates.fill(first, {}, 10, Time(1s));
+  PoolSnapshot second;
+  second.queue = {.size = 3, .enqueued = 19, .dequeued = 9, .stolen = 4};
+  second.workers = {{.failed = 2}};
+  rates.fill(second, {}, 10, Time(1s));
+  EXPECT_EQ(second.tasks.succeeded, 9U);
+  EXPECT_EQ(second.tasks.failed, 2U);
+  EXPECT_EQ(second.queue.size, 3U);
+  EXPECT_EQ(second.queue.enqueued, 20U);
+  EXPECT_EQ(second.queue.dequeued, 10U);
+  EXPECT_EQ(second.queue.stolen, 5U);
+  PoolSnapshot third;
+  rates.fill(third, {}, 0, Time(2s));
+  EXPECT_EQ(third.tasks.failed, 2U);
 }
 
 TEST(WorkerState, EveryStateHasItsName) {
