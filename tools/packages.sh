@@ -4,8 +4,13 @@
 # shellcheck shell=bash
 
 readonly packages_build=(g++-12 cmake ninja-build)
-readonly packages_test=("${packages_build[@]}" libgtest-dev libgmock-dev libboost-context1.81-dev
-  clang-19 libclang-rt-19-dev spin gcc python3 pkgconf git)
+readonly packages_export=(prometheus-cpp-dev libboost1.81-dev libboost-json1.81-dev)
+packages_node=(nodejs)
+# Some packages of Node bring npm along, and do not tolerate Debian's beside them.
+if ! command -v npm >/dev/null; then packages_node+=(npm); fi
+readonly packages_test=("${packages_build[@]}" "${packages_export[@]}" libgtest-dev libgmock-dev
+  libboost-context1.81-dev clang-19 libclang-rt-19-dev spin gcc python3 pkgconf git prometheus
+  "${packages_node[@]}")
 # shellcheck disable=SC2034  # used by ./dev
 readonly packages_check=("${packages_test[@]}" clang-format-19 clang-tidy-19)
 # shellcheck disable=SC2034  # used by ./dev
@@ -24,6 +29,8 @@ readonly -A sign_of=(
   [libboost1.81-dev]=boost/lockfree/queue.hpp [libtbb-dev]=tbb/concurrent_queue.h
   [libconcurrentqueue-dev]=concurrentqueue/concurrentqueue.h
   [libthread-pool-dev]=thread_pool/thread_pool.hpp
+  [prometheus-cpp-dev]=prometheus/text_serializer.h [libboost-json1.81-dev]=""
+  [prometheus]=prometheus [nodejs]=node [npm]=npm
   [g++-12-aarch64-linux-gnu]=aarch64-linux-gnu-g++-12 [qemu-user]=qemu-aarch64
 )
 
