@@ -6,8 +6,13 @@ include(CMakePackageConfigHelpers)
 get_property(layers GLOBAL PROPERTY MUSTER_LAYERS)
 get_property(components GLOBAL PROPERTY MUSTER_COMPONENTS)
 
+# Headers of a component that is not built would only mislead.
+set(absent)
+if(NOT "export" IN_LIST components)
+  set(absent PATTERN export EXCLUDE)
+endif()
 install(DIRECTORY include/muster DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp")
+        FILES_MATCHING PATTERN "*.hpp" ${absent})
 list(TRANSFORM layers PREPEND muster_ OUTPUT_VARIABLE layer_targets)
 install(TARGETS ${layer_targets} EXPORT muster)
 
@@ -62,8 +67,6 @@ foreach(component IN LISTS components)
       string(APPEND libs " -lprometheus-cpp-core")
     elseif(link STREQUAL "Boost::json")
       string(APPEND libs " -lboost_json")
-    elseif(link STREQUAL "Boost::headers")
-      continue()
     elseif(NOT link MATCHES "^muster_")
       message(FATAL_ERROR "${link}, which muster-${component} links, has no pkg-config words here")
     else()

@@ -50,6 +50,26 @@ find_package() {
   expect_greeting "$dir/build/consumer"
 }
 
+find_export() {
+  local dir
+  dir=$(fresh find_export)
+  cp -r "$installed" "$dir/moved"
+  cmake_at "$dir/build" -S "$consumer" -DCMAKE_PREFIX_PATH="$dir/moved" \
+    "-DCOMPONENTS=threads;export"
+  cmake --build "$dir/build" --target exporter
+  expect_greeting "$dir/build/exporter"
+}
+
+pkg_config_export() {
+  local dir flags
+  dir=$(fresh pkg_config_export)
+  export PKG_CONFIG_PATH
+  PKG_CONFIG_PATH=$(dirname "$(find "$installed" -name muster-export.pc)")
+  read -ra flags <<<"$(pkg-config --cflags --libs muster-export)"
+  "$CXX" "$consumer/exporter.cpp" "${flags[@]}" -std=c++20 -o "$dir/exporter"
+  expect_greeting "$dir/exporter"
+}
+
 pkg_config() {
   local dir flags
   dir=$(fresh pkg_config)
@@ -105,16 +125,19 @@ unknown_with() {
 
 # A shared build exports what MUSTER_API marks: all else is compiled hidden, and what is left is
 # muster's. Weak instances of the standard library's templates are exempt: its headers make them
-# visible whatever we say.
+# visible whatever we say. It also does without whatever only other components need.
 shared_library() {
   local dir library exported strays
   dir=$(fresh shared_library)
   cmake_at "$dir/muster" -S "$SOURCE" -DBUILD_SHARED_LIBS=ON -DMUSTER_WITH=threads \
     -DMUSTER_TESTS=OFF -DMUSTER_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+    -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON \
+    -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON
   cmake --build "$dir/muster"
   cmake --install "$dir/muster" --prefix "$dir/installed"
 
+  strays=$(find "$dir/installed" -name '*export*')
+  if [[ -n $strays ]]; then fail "installed without its component: $strays"; fi
   strays=$(grep '"command"' "$dir/muster/compile_commands.json" | grep -v -e -fvisibility=hidden || true)
   if [[ -n $strays ]]; then fail "compiled with visible symbols: $strays"; fi
   for library in "$dir"/installed/lib*/libmuster_*.so; do
