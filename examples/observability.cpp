@@ -87,18 +87,17 @@ void run(const Options& options) {
                            .timing = muster::Timing::full,
                            .on_error = [](const std::exception_ptr&) {}});  // counted by the pool
 
-  // [guide]
   const auto pools = std::make_shared<muster::PoolCollectable>(
       std::vector<muster::PoolSource>{{"web", [&] { return pool.snapshot(); }}});
   prometheus::Exposer exposer("127.0.0.1:" + std::to_string(options.port));
   exposer.RegisterCollectable(pools);
-  // [guide]
 
   std::cout << "http://127.0.0.1:" << exposer.GetListeningPorts().at(0) << "/metrics" << std::endl;
   load(pool, options.seconds == 0 ? Clock::time_point::max()
                                   : Clock::now() + std::chrono::seconds(options.seconds));
   const muster::NamedSnapshot seen[] = {{"web", pool.snapshot()}};
-  if (muster::prometheus_text(seen).find("muster_tasks_total{pool=\"web\"") == std::string::npos) {
+  const std::string text = muster::prometheus_text(seen);
+  if (text.find("muster_tasks_total{pool=\"web\"") == std::string::npos) {
     throw std::runtime_error("the pool's figures are not in the text");
   }
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""readme_test.py: the README shows code that is compiled and run, and opens with two commands."""
+"""readme_test.py: the README and a guide show code that is compiled and run; the README opens with
+two commands."""
 import pathlib
 import re
 import textwrap
@@ -23,6 +24,28 @@ class Readme(unittest.TestCase):
     def test_names_only_headers_that_exist(self):
         for header in re.findall(r"`(muster/[\w/]+\.hpp)`", README):
             self.assertTrue((ROOT / "include" / header).is_file(), header)
+
+
+class ExportingGuide(unittest.TestCase):
+    GUIDE = (ROOT / "docs/guides/exporting.md").read_text()
+
+    def test_shows_only_code_that_is_compiled_and_run(self):
+        sources = [ROOT / "examples/observability.cpp", ROOT / "tests/integration/otlp/sender.cpp"]
+        compiled = [squeezed(source.read_text()) for source in sources]
+        shown = re.findall(r"```cpp\n(.*?)```", self.GUIDE, re.S)
+        self.assertGreater(len(shown), 5)
+        for code in shown:
+            self.assertTrue(any(squeezed(code) in source for source in compiled), code)
+
+    def test_lists_every_metric(self):
+        golden = (ROOT / "tests/unit/export/golden/pools.prom").read_text()
+        for name in re.findall(r"^# TYPE (\S+)", golden, re.M):
+            self.assertIn(f"`{name}`", self.GUIDE)
+
+
+def squeezed(code):
+    """Without indentation, which depends on what is around it, and the line breaks it forces."""
+    return " ".join(code.split())
 
 
 if __name__ == "__main__":

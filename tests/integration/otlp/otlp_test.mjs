@@ -40,7 +40,8 @@ function decode(path, json) {
   return json;
 }
 
-// Runs the program against a receiver that refuses the first request. Gives all requests.
+// Runs the program against a receiver that refuses the first request. Gives all requests, and what
+// the program says.
 async function receive() {
   const requests = [];
   const server = createServer(async (request, response) => {
@@ -52,17 +53,22 @@ async function receive() {
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const endpoint = `http://127.0.0.1:${server.address().port}`;
-  const program = spawn(sender, [endpoint], { stdio: "inherit", timeout: 60_000 });
-  const code = await new Promise((done) => program.on("exit", done));
+  const program = spawn(sender, [endpoint], {
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: 60_000,
+  });
+  let output = "";
+  program.stdout.on("data", (text) => (output += text));
+  const code = await new Promise((done) => program.on("close", done));
   server.close();
   assert.equal(code, 0, "the sender has failed");
-  return requests;
+  return { requests, output };
 }
 
 const attributesOf = (item) =>
   Object.fromEntries(item.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-const requests = await receive();
+const { requests, output } = await receive();
 const accepted = requests.slice(1);
 
 test("what was refused for the moment came again, unchanged", () => {
@@ -87,7 +93,7 @@ test("the decoder notices what is not", () => {
     (span) => (span.attributes[0].value.text = "x"),
   ]) {
     const json = JSON.parse(accepted[0].body);
-    damage(json.resourceSpans[0].scopeSpans[0].spans[1]);
+    damage(json.resourceSpans[0].scopeSpans[0].spans[3]);
     assert.throws(() => decode("/v1/traces", json), damage.toString());
   }
 });
@@ -96,14 +102,15 @@ test("spans tell of the wait and the run of each task", () => {
   const { resource, scopeSpans } = decode("/v1/traces", JSON.parse(accepted[0].body))
     .resourceSpans[0];
   assert.equal(attributesOf(resource)["service.name"], "shop");
-  const [wait, run, cancelled, ...more] = scopeSpans[0].spans;
+  const [asked, served, wait, run, cancelled, ...more] = scopeSpans[0].spans;
   assert.equal(more.length, 0);
-  for (const span of [wait, run]) {
+  for (const span of [asked, served, wait, run]) {
     assert.equal(span.traceId, "4bf92f3577b34da6a3ce929d0e0e4736");
     assert.equal(span.parentSpanId, "00f067aa0ba902b7");
-    assert.equal(span.traceState, "vendor=1");
     assert.equal(attributesOf(span).pool, "io");
   }
+  assert.equal(served.traceState, "vendor=1");
+  assert.equal(output, `00-${served.traceId}-${served.spanId}-01 vendor=1\n`);
   assert.equal(wait.name, "resize wait");
   assert.equal(run.name, "resize");
   assert.equal(BigInt(wait.endTimeUnixNano) - BigInt(wait.startTimeUnixNano), 10_000_000n);

@@ -211,6 +211,20 @@ TEST(OtlpExporter, StoppingTwiceIsHarmlessAndNothingIsTakenAfterwards) {
   EXPECT_EQ(exporter.stats().tasks_dropped, 2U);
 }
 
+TEST(OtlpExporter, WhatIsRecordedMeanwhileDoesNotKeepItFromStopping) {
+  OtlpExporter* exporter = nullptr;
+  Receiver receiver([&](std::size_t) {
+    record(*exporter, 1);
+    return Receiver::Reply();
+  });
+  OtlpExporter stopping(quiet(receiver));
+  exporter = &stopping;
+  record(stopping, 1);
+  EXPECT_TRUE(stopping.stop(1h));
+  EXPECT_EQ(stopping.stats().tasks_sent, 1U);
+  EXPECT_EQ(stopping.stats().tasks_dropped, 1U);
+}
+
 TEST(OtlpExporter, ItsDestructorWaitsNoLongerThanItMay) {
   Receiver receiver(never_answered());
   OtlpOptions options = quiet(receiver);
