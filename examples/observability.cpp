@@ -92,7 +92,8 @@ void run(const Options& options) {
   prometheus::Exposer exposer("127.0.0.1:" + std::to_string(options.port));
   exposer.RegisterCollectable(pools);
 
-  std::cout << "http://127.0.0.1:" << exposer.GetListeningPorts().at(0) << "/metrics" << std::endl;
+  std::cout << "http://127.0.0.1:" << exposer.GetListeningPorts().at(0) << "/metrics\n"
+            << std::flush;
   load(pool, options.seconds == 0 ? Clock::time_point::max()
                                   : Clock::now() + std::chrono::seconds(options.seconds));
   const muster::NamedSnapshot seen[] = {{"web", pool.snapshot()}};

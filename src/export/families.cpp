@@ -2,7 +2,6 @@
 #include "export/families.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <set>
@@ -168,21 +167,17 @@ class Families {
   }
 
   void add_back_pressure() {
-    using Pressure = Snapshot::BackPressure;
-    FamilyBuilder tasks = family(FamilyKind::counter, "muster.back_pressure.tasks", "{task}",
-                                 "Tasks that met a full queue, by what was done about it.");
-    const std::array<std::pair<std::string, std::uint64_t Pressure::*>, 5> policies = {{
-        {"reject", &Pressure::rejected},
-        {"drop_oldest", &Pressure::dropped_oldest},
-        {"drop_newest", &Pressure::dropped_newest},
-        {"block", &Pressure::blocked},
-        {"caller_runs", &Pressure::caller_ran},
-    }};
-    for (const auto& [policy, figure] : policies) {
-      tasks.with({{"policy", policy}},
-                 [figure](const Snapshot& s) { return s.back_pressure.*figure; });
-    }
-    keep(tasks);
+    keep(family(FamilyKind::counter, "muster.back_pressure.tasks", "{task}",
+                "Tasks that met a full queue, by what was done about it.")
+             .with({{"policy", "reject"}},
+                   [](const Snapshot& s) { return s.back_pressure.rejected; })
+             .with({{"policy", "drop_oldest"}},
+                   [](const Snapshot& s) { return s.back_pressure.dropped_oldest; })
+             .with({{"policy", "drop_newest"}},
+                   [](const Snapshot& s) { return s.back_pressure.dropped_newest; })
+             .with({{"policy", "block"}}, [](const Snapshot& s) { return s.back_pressure.blocked; })
+             .with({{"policy", "caller_runs"}},
+                   [](const Snapshot& s) { return s.back_pressure.caller_ran; }));
     keep(family(FamilyKind::counter, "muster.back_pressure.block_timeouts", "{task}",
                 "Of the tasks whose sender had to wait, those for which it waited in vain.")
              .with({}, [](const Snapshot& s) { return s.back_pressure.block_timeouts; }));

@@ -58,7 +58,8 @@ class OtlpExporter::Sender {
  public:
   explicit Sender(OtlpOptions options)
       : options_(checked(std::move(options))),
-        http_(parse_endpoint(options_.endpoint).value(), options_.headers),
+        // checked() has seen to it that there is one.
+        http_(parse_endpoint(options_.endpoint).value_or(Endpoint()), options_.headers),
         random_(random_seed()),
         queue_(options_.max_queued) {
     try {

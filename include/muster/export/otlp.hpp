@@ -12,7 +12,8 @@
 //
 // Thread safety: any member from any thread, except construction and destruction.
 // Lifetime: the destructor stops it. It must outlive the pools that record with it, and the pools
-// that it takes snapshots of must outlive it, or at least its stop().
+// that it takes snapshots of must outlive it, or at least its stop(). The child of a fork() has not
+// got the thread, and must leave it alone.
 #pragma once
 
 #include <chrono>

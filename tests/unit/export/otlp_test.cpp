@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -105,6 +106,23 @@ TEST(OtlpExporter, AReceiverThatNeverAnswersMakesNobodyWait) {
   EXPECT_EQ(stats.tasks_lost, 4U + 8U);
   EXPECT_EQ(stats.tasks_dropped, 100U);
   EXPECT_NE(stats.last_error.find("takes too long"), std::string::npos) << stats.last_error;
+}
+
+TEST(OtlpExporter, EveryTaskIsCountedOnceWhoeverRecordsItAndWhatIsCountedAsSentHasArrived) {
+  Receiver receiver;
+  OtlpOptions options = quiet(receiver);
+  options.max_queued = 64;
+  options.max_batch = 16;
+  OtlpExporter exporter(std::move(options));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { record(exporter, 500); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(exporter.stop(1h));
+  const OtlpStats stats = exporter.stats();
+  EXPECT_EQ(stats.tasks_sent + stats.tasks_dropped, 2000U);
+  std::size_t spans = 0;
+  for (const Receiver::Request& request : receiver.requests(1)) spans += spans_in(request);
+  EXPECT_EQ(spans, 2 * stats.tasks_sent);
 }
 
 TEST(OtlpExporter, ARequestMayTakeOnlySoLong) {
