@@ -13,6 +13,7 @@
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
 #include <muster/error.hpp>
+#include <muster/policy/affinity_options.hpp>
 
 namespace muster {
 
@@ -21,6 +22,12 @@ struct TaskOptions {
   // of arrival among equals; those of 0 next; those below 0 if no other waits. What has begun is
   // not interrupted. 0 is the fast path.
   int priority = 0;
+
+  // Tasks with the same key go to the same worker, for the sake of what it has in its caches, as
+  // long as it is there; see AffinityOptions. Those of one key run in order of arrival (within a
+  // priority), unless they are stolen. Not in pools whose workers share one queue.
+  std::optional<std::string> affinity = {};
+  AffinityClass affinity_class = AffinityClass::soft;
 
   // If the task has not begun by then, it never runs: its future, or on_error, gets Expired, when a
   // worker comes to it.

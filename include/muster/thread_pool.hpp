@@ -25,6 +25,7 @@
 #include <optional>
 #include <ranges>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -208,6 +209,9 @@ class MUSTER_API ThreadPool {
 
   // The name of the one that is used.
   [[nodiscard]] std::string strategy() const;
+
+  // Where tasks with this key go: its worker, then whose it would be if that one left, and so on.
+  [[nodiscard]] std::vector<unsigned> workers_for(std::string_view key, std::size_t most = 1);
 
   // What happens in the pool from now on: tasks that fail or are dropped, back-pressure. Holds so
   // many notices, and loses the oldest if nobody takes them. See muster/observe/notice_hub.hpp.

@@ -17,6 +17,7 @@
 #include <muster/error.hpp>
 #include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
+#include <muster/policy/affinity_options.hpp>
 #include <muster/policy/stealing.hpp>
 #include <muster/strategy.hpp>
 
@@ -77,7 +78,7 @@ struct ThreadPoolOptions {
   // and only counted: what workers post, and what goes on with work that was let in (continuations,
   // coroutines, timers, groups, strands). A bound of 1024 per worker or more is not looked at until
   // 1024 tasks from outside wait with each worker, and may then be passed by as many as threads
-  // post at that moment. max_queued_per_key must be 0 as yet.
+  // post at that moment. With max_queued_per_key every task is counted.
   AdmissionOptions admission = {};
 
   // Called with each task that is dropped, on the thread that posts and finds no room. Must not
@@ -93,6 +94,9 @@ struct ThreadPoolOptions {
   // For the weighted strategies: what each worker's share of the work is relative to the others',
   // more than 0; workers beyond the list have 1. Empty: as fast as they were of late.
   std::vector<double> weights = {};
+
+  // How tasks with a key (TaskOptions::affinity) find their worker.
+  AffinityOptions affinity = {};
 
   // When workers without work take tasks from others, and how many; with Queueing::stealing. The
   // second sides of joins are taken whatever it says. Several at once, and in another order than

@@ -38,6 +38,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       meter_(options.timing),
       rates_(current_time()),
       placer_(*this, options),
+      affinities_(options.affinity, options.admission.max_queued_per_key),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
       steals_(options.stealing.enabled),
@@ -113,7 +114,8 @@ Crew::Counts Crew::counts() const noexcept {
   counts.entered = shared_.pushed_approx() + ranked_.pushed_approx();
   for_each_worker([&](const Worker& worker) {
     // relaxed: a count.
-    counts.entered += worker.counters().posted.load(relaxed) + worker.inbox().pushed_approx();
+    counts.entered += worker.counters().posted.load(relaxed) + worker.inbox().pushed_approx() +
+                      worker.affine().pushed_approx();
   });
   return counts;
 }
@@ -231,6 +233,11 @@ void Crew::run_leftovers() {
   for (std::size_t i = 0; i < options_.workers; ++i) {
     Worker* const each = worker(i);
     while (each != nullptr && each->inbox().try_pop(task) != SpillPop::empty) run(task);
+    AffineTask affine;
+    while (each != nullptr && each->affine().take_oldest([](auto&) { return true; }, affine)) {
+      affinities_.leave(affine.key_hash);
+      run(affine.task);
+    }
   }
   while (try_pop_shared(task)) run(task);
   note_idle();

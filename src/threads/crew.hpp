@@ -35,6 +35,7 @@
 #include <muster/thread_pool.hpp>
 #include <muster/threads/roster.hpp>
 
+#include "threads/affinities.hpp"
 #include "threads/gate.hpp"
 #include "threads/meter.hpp"
 #include "threads/placement.hpp"
@@ -76,6 +77,8 @@ class Crew final : public Executor, public Employer {
   void reset_stats() MUSTER_EXCLUDES(stats_mutex_);
 
   Placer& placer() noexcept { return placer_; }
+  Affinities& affinities() noexcept { return affinities_; }
+  std::vector<unsigned> workers_for(std::string_view key, std::size_t most);
   void set_strategy(const StrategyChoice& strategy);
 
   // --- for a simulation ---
@@ -172,6 +175,7 @@ class Crew final : public Executor, public Employer {
     }
   }
 
+  std::size_t ensure_all_started() MUSTER_EXCLUDES(start_mutex_);
   void make_all();
   Worker& make_worker(std::size_t index);
   void start_all() MUSTER_EXCLUDES(start_mutex_);
@@ -196,11 +200,14 @@ class Crew final : public Executor, public Employer {
   enum class Entry { by_policy, if_room, always };
 
   [[nodiscard]] bool post_special(const TaskOptions& options, Closure& task, Entry entry);
-  [[nodiscard]] bool find_room(Closure& task, Entry entry);
-  [[nodiscard]] bool has_room() noexcept;
-  [[nodiscard]] bool wait_for_room();
-  [[noreturn]] void reject();
-  bool drop_oldest();
+  enum class Room { found, pool_is_full, key_is_full };
+  [[nodiscard]] bool find_room(const TaskOptions& options, Closure& task, Entry entry);
+  [[nodiscard]] Room look_for_room(const TaskOptions& options);
+  [[nodiscard]] bool wait_for_room(const TaskOptions& options);
+  [[noreturn]] void reject(Room room);
+  bool drop_oldest(Room room, const TaskOptions& options);
+  bool take_oldest(Closure& task);
+  bool take_oldest_of(std::optional<std::uint64_t> key_hash, Closure& task);
   bool take_oldest_from(Worker& worker, Closure& task);
   void drop(Closure&& task, WhenFull when_full);
   void run_here(Closure&& task);
@@ -227,6 +234,7 @@ class Crew final : public Executor, public Employer {
   [[nodiscard]] std::size_t place_of(const TaskOptions& options);
   void enqueue_entered(const TaskOptions& options, Closure&& task, Origin origin);
   void enqueue(const TaskOptions& options, Closure&& task, Origin origin);
+  void enqueue_affine(const TaskOptions& options, Closure&& task);
   void enqueue_shared(Closure&& task, Origin origin);
   [[noreturn]] void refuse() const;
   [[nodiscard]] Origin origin() const noexcept;
@@ -248,6 +256,7 @@ class Crew final : public Executor, public Employer {
   Meter meter_;
   Rates rates_;
   Placer placer_;
+  Affinities affinities_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them
   const bool steals_;       // workers take tasks from each other

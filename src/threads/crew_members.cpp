@@ -143,6 +143,17 @@ std::size_t Crew::start_first() {
   return 1;
 }
 
+// For tasks that must wait with a certain worker.
+std::size_t Crew::ensure_all_started() {
+  // sync(regulars-started)
+  if (started_regulars_.load(acquire) == options_.workers) return options_.workers;
+  const MutexLock lock(start_mutex_);
+  if (closed_.load(relaxed)) refuse();  // relaxed: stop() takes the mutex after it
+  // relaxed: written under the mutex only.
+  while (started_regulars_.load(relaxed) != options_.workers) start_next();
+  return options_.workers;
+}
+
 void Crew::start_next() {
   const std::size_t next = started_regulars_.load(relaxed);  // relaxed: written under the mutex
   std::future<void> ready = start(next);

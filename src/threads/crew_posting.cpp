@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include <muster/policy/key_hash.hpp>
 #include <muster/simulation.hpp>
 #include <muster/sync/blocking.hpp>
 #include <muster/sync/dropping.hpp>
@@ -16,6 +17,17 @@ namespace {
 
 // Which of its tasks are timed.
 constinit thread_local Meter::Turn turn;
+
+std::optional<std::uint64_t> key_of(const TaskOptions& options) {
+  if (!options.affinity) return std::nullopt;
+  return hash_key(*options.affinity);
+}
+
+[[noreturn]] void refuse_affinity(std::string_view key) {
+  throw InvalidArgument({.field = "affinity",
+                         .value = '"' + std::string(key) + '"',
+                         .rule = "must be left out if all workers share one queue"});
+}
 
 void count(Atomic<std::uint64_t>& counter) noexcept {
   counter.fetch_add(1, relaxed);  // relaxed: a count
@@ -83,12 +95,14 @@ bool Crew::post_special(const TaskOptions& options, Closure& task, Entry entry) 
   const Origin from = origin();
   const bool is_outside = from == Origin::outside;
   if (is_outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
-  if (is_outside && is_plain_ && options.priority == 0) {
+  if (options.affinity && !has_inboxes_) refuse_affinity(*options.affinity);
+  if (is_outside && is_plain_ && options.priority == 0 && !options.affinity) {
     if (!spread(place_of(options), task, entry)) return false;
   } else {
     if (!is_outside || entry == Entry::always) {
+      if (const std::optional<std::uint64_t> key = key_of(options)) affinities_.enter(*key);
       gate_.enter();
-    } else if (!find_room(task, entry)) {
+    } else if (!find_room(options, task, entry)) {
       return false;
     }
     enqueue_entered(options, std::move(task), from);
@@ -103,6 +117,7 @@ void Crew::enqueue_entered(const TaskOptions& options, Closure&& task, Origin fr
   try {
     enqueue(options, std::move(task), from);
   } catch (...) {
+    if (const std::optional<std::uint64_t> key = key_of(options)) affinities_.leave(*key);
     gate_.leave();
     throw;
   }
@@ -110,6 +125,7 @@ void Crew::enqueue_entered(const TaskOptions& options, Closure&& task, Origin fr
 
 // There is room for it, or it does not matter.
 void Crew::enqueue(const TaskOptions& options, Closure&& task, Origin from) {
+  if (options.affinity) return enqueue_affine(options, std::move(task));
   const auto priority = static_cast<Priority>(options.priority);
   if (priority == 0 && has_inboxes_) {
     // The timer thread is inside as well, but no worker.
@@ -132,6 +148,26 @@ void Crew::enqueue(const TaskOptions& options, Closure&& task, Origin from) {
   }
   roster_.notify();
   if (!gate_.is_counted()) gate_.note(queued_approx());
+}
+
+void Crew::enqueue_affine(const TaskOptions& options, Closure&& task) {
+  const std::uint64_t key_hash = hash_key(*options.affinity);
+  const std::size_t home = affinities_.worker_of(key_hash, ensure_all_started(), current_time());
+  meter_.mark(task, turn);
+  worker(home)->affine().push({.task = std::move(task),
+                               .key_hash = key_hash,
+                               .home = home,
+                               .affinity_class = options.affinity_class,
+                               .priority = options.priority});
+  // If its worker is awake, it comes to it; but another who is idle may be sooner.
+  const bool is_woken = roster_.notify_worker(home);
+  if (!is_woken && options.affinity_class != AffinityClass::hard && steals_) roster_.notify();
+  if (!gate_.is_counted()) gate_.note(queued_approx());
+}
+
+std::vector<unsigned> Crew::workers_for(std::string_view key, std::size_t most) {
+  if (!has_inboxes_) refuse_affinity(key);
+  return affinities_.preferences(hash_key(key), ensure_all_started(), most, current_time());
 }
 
 void Crew::enqueue_shared(Closure&& task, Origin from) {
@@ -180,27 +216,29 @@ std::size_t Crew::spill(std::size_t index, Closure& task, Entry entry) {
     inbox.push(std::move(task));
     return index;
   }
-  if (entry != Entry::always && !find_room(task, entry)) return kNowhere;
+  if (entry != Entry::always && !find_room({}, task, entry)) return kNowhere;
   inbox.push(std::move(task));
   gate_.note(queued_approx());
   return index;
 }
 
 // False: there is none, and what is to be done then was done.
-bool Crew::find_room(Closure& task, Entry entry) {
-  while (!has_room()) {
+bool Crew::find_room(const TaskOptions& options, Closure& task, Entry entry) {
+  for (;;) {
+    const Room room = look_for_room(options);
+    if (room == Room::found) return true;
     if (entry == Entry::if_room) return false;
     const Backlog full{.queued = gate_.options().max_queued};
     switch (admit(gate_.options(), full, Origin::outside).action) {
       case AdmissionAction::accept:
         return true;
       case AdmissionAction::wait:
-        if (!wait_for_room()) reject();
+        if (!wait_for_room(options)) reject(room);
         return true;
       case AdmissionAction::reject:
-        reject();
+        reject(room);
       case AdmissionAction::drop_oldest:
-        if (drop_oldest()) break;
+        if (drop_oldest(room, options)) break;
         [[fallthrough]];  // nothing that may be dropped waits
       case AdmissionAction::drop_newest:
         count(gate_.counters().dropped_newest);
@@ -211,12 +249,17 @@ bool Crew::find_room(Closure& task, Entry entry) {
         return false;
     }
   }
-  return true;
 }
 
-bool Crew::has_room() noexcept {
-  if (gate_.is_counted()) return gate_.try_enter();
-  return queued_approx() < gate_.options().max_queued;
+// If there is room and it is counted, the task has entered.
+Crew::Room Crew::look_for_room(const TaskOptions& options) {
+  const std::optional<std::uint64_t> key = key_of(options);
+  if (key && !affinities_.try_enter(*key)) return Room::key_is_full;
+  const bool has_room =
+      gate_.is_counted() ? gate_.try_enter() : queued_approx() < gate_.options().max_queued;
+  if (has_room) return Room::found;
+  if (key) affinities_.leave(*key);
+  return Room::pool_is_full;
 }
 
 std::size_t Crew::queued_approx() noexcept {
@@ -225,11 +268,11 @@ std::size_t Crew::queued_approx() noexcept {
   return queued;
 }
 
-bool Crew::wait_for_room() {
+bool Crew::wait_for_room(const TaskOptions& options) {
   count(gate_.counters().blocked);
   const std::optional<Duration> timeout = gate_.options().block_timeout;
   const Time deadline = timeout ? deadline_after(*timeout) : Time::max();
-  const auto found = [this] { return has_room(); };
+  const auto found = [&] { return look_for_room(options) == Room::found; };
   bool has_found = false;
   if (current_player != nullptr) {
     has_found = current_player->play_until(found, deadline, "waiting for room in a pool");
@@ -242,30 +285,53 @@ bool Crew::wait_for_room() {
   return has_found;
 }
 
-void Crew::reject() {
+void Crew::reject(Room room) {
   count(gate_.counters().rejected);
-  throw QueueFull("cannot post a task: " + std::to_string(gate_.options().max_queued) +
-                  " wait already, and no more may (max_queued)");
+  const AdmissionOptions& limits = gate_.options();
+  throw QueueFull(room == Room::key_is_full
+                      ? "cannot post a task: " + std::to_string(limits.max_queued_per_key) +
+                            " of its key wait already, and no more may (max_queued_per_key)"
+                      : "cannot post a task: " + std::to_string(limits.max_queued) +
+                            " wait already, and no more may (max_queued)");
 }
 
-bool Crew::drop_oldest() {
+// If its key has too many, one of those.
+bool Crew::drop_oldest(Room room, const TaskOptions& options) {
   Closure oldest;
-  bool has_taken = false;
-  if (has_inboxes_) {
-    const std::size_t count = ensure_started();
-    const std::size_t first = unqueued_.load(relaxed);  // relaxed: any will do, another each time
-    for (std::size_t i = 0; i < count && !has_taken; ++i) {
-      has_taken = take_oldest_from(*worker((first + i) % count), oldest);
-    }
-  } else {
-    has_taken = shared_.drop_oldest(oldest);
-  }
+  const bool has_taken =
+      room == Room::key_is_full ? take_oldest_of(key_of(options), oldest) : take_oldest(oldest);
   if (!has_taken) return false;
   count(gate_.counters().dropped_oldest);
   drop(std::move(oldest), WhenFull::drop_oldest);
   unqueued_.fetch_add(1, release);  // sync(task-done): pairs with counts()
   gate_.leave();
   return true;
+}
+
+bool Crew::take_oldest(Closure& task) {
+  if (!has_inboxes_) return shared_.drop_oldest(task);
+  const std::size_t count = ensure_started();
+  const std::size_t first = unqueued_.load(relaxed);  // relaxed: any will do, another each time
+  for (std::size_t i = 0; i < count; ++i) {
+    if (take_oldest_from(*worker((first + i) % count), task)) return true;
+  }
+  return take_oldest_of(std::nullopt, task);
+}
+
+// Of this key, or of any.
+bool Crew::take_oldest_of(std::optional<std::uint64_t> key_hash, Closure& task) {
+  bool has_taken = false;
+  for_each_worker([&](Worker& each) {
+    AffineTask taken;
+    const auto may_go = [&](const AffineTask& affine) {
+      return !affine.task.must_run() && (!key_hash || affine.key_hash == *key_hash);
+    };
+    if (has_taken || !each.affine().take_oldest(may_go, taken)) return;
+    affinities_.leave(taken.key_hash);
+    task = std::move(taken.task);
+    has_taken = true;
+  });
+  return has_taken;
 }
 
 // What must run goes back, to the end.

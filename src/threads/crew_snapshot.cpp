@@ -24,6 +24,7 @@ PoolSnapshot Crew::snapshot() {
   if (is_orphaned(id())) return snapshot;  // the mutex may be held for ever
   snapshot.queue.enqueued = shared_.pushed_approx() + ranked_.pushed_approx() - read(put_back_);
   std::uint64_t completed = read(leftovers_done_);
+  snapshot.affinity = affinities_.figures(current_time());
   std::vector<Duration> busy;
   for_each_worker([&](Worker& worker) {
     add_worker(worker, snapshot);
@@ -53,8 +54,10 @@ void Crew::add_worker(Worker& worker, PoolSnapshot& snapshot) const {
                               .failed = read(counters.failed),
                               .average_task_time = read(worker.times().average),
                               .last_task_time = read(worker.times().last)});
-  snapshot.queue.enqueued +=
-      read(counters.posted) + worker.inbox().pushed_approx() - read(counters.moved);
+  snapshot.queue.enqueued += read(counters.posted) + worker.inbox().pushed_approx() -
+                             read(counters.moved) + worker.affine().pushed_approx();
+  snapshot.affinity.hits += read(counters.affinity_hits);
+  snapshot.affinity.misses += read(counters.affinity_misses);
   snapshot.queue.stolen += read(counters.tasks_stolen);
 }
 

@@ -74,8 +74,8 @@ ThreadPoolStats Crew::lifetime_stats() const {
     for (std::size_t i = 0; i < worker_span(); ++i) {
       last.stolen_from.push_back(worker.stolen_from(i));
     }
-    stats.submitted +=
-        read(counters.posted) + worker.inbox().pushed_approx() - read(counters.moved);
+    stats.submitted += read(counters.posted) + worker.inbox().pushed_approx() -
+                       read(counters.moved) + worker.affine().pushed_approx();
     stats.completed += last.completed;
     stats.queued += last.queued;
     stats.busy_workers += last.busy ? 1 : 0;

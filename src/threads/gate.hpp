@@ -37,7 +37,7 @@ class Gate {
       : options_(options),
         watermarks_(options),
         on_switch_(std::move(on_switch)),
-        is_counted_(options.max_queued < uncounted) {}
+        is_counted_(options.max_queued < uncounted || options.max_queued_per_key != 0) {}
 
   // Whether each task must come by, with enter() or try_enter(), and leave().
   [[nodiscard]] bool is_counted() const noexcept { return is_counted_; }

@@ -100,14 +100,10 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
   };
   add_all("admission", validate(options.admission));
   add_all("stealing", validate(options.stealing));
+  add_all("affinity", validate(options.affinity));
   for (BadField& each : validate_placing(options)) bad.push_back(std::move(each));
   if (!options.weights.empty()) {
     for (BadField& each : validate_weights(options.weights)) bad.push_back(std::move(each));
-  }
-  if (options.admission.max_queued_per_key != 0) {
-    bad.push_back({.field = "admission.max_queued_per_key",
-                   .value = std::to_string(options.admission.max_queued_per_key),
-                   .rule = "must be 0: tasks have no affinity keys yet"});
   }
   if ((options.pinning == Pinning::listed) == options.cpus.empty()) {
     bad.push_back({.field = "cpus",
@@ -237,6 +233,10 @@ void ThreadPool::set_strategy(const StrategyChoice& strategy) {
 
 std::string ThreadPool::strategy() const {
   return crew_->placer().strategy_name();
+}
+
+std::vector<unsigned> ThreadPool::workers_for(std::string_view key, std::size_t most) {
+  return crew_->workers_for(key, most);
 }
 
 NoticeStream ThreadPool::notices(std::size_t capacity) {

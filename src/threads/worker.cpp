@@ -2,6 +2,7 @@
 #include "threads/worker.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <pthread.h>
 #include <string>
@@ -20,6 +21,8 @@ constexpr std::size_t kFirstPosted = 256;
 
 // Every so many looks the inbox comes first, and half-way between the oldest of its own tasks.
 constexpr unsigned kInboxFirst = 64;
+
+constexpr int kLowestPriority = std::numeric_limits<int>::min();
 
 // Lines kept for tasks posted from inside.
 constexpr unsigned kSpares = 256;
@@ -112,6 +115,9 @@ void Worker::main() {
   found.posted = nullptr;
   if (crew_.ranked().try_pop_urgent(found.task)) return true;
   const unsigned turn = ++tick_ % kInboxFirst;
+  if (affine_.size_approx() != 0 && (turn % 2 == 0 || affine_.has_urgent_approx())) [[unlikely]] {
+    if (pop_affine(0, found)) return true;
+  }
   if (turn == 0 && pop_from(inbox_, found.task)) return true;
   if (turn == kInboxFirst / 2) {
     const Steal<Posted*> oldest = posted_.thief().steal();
@@ -124,7 +130,8 @@ void Worker::main() {
     found.posted = *newest;
     return true;
   }
-  return pop_from(inbox_, found.task);
+  if (pop_from(inbox_, found.task)) return true;
+  return affine_.size_approx() != 0 && pop_affine(kLowestPriority, found);
 }
 
 bool Worker::play_one() {
@@ -253,6 +260,19 @@ bool Worker::take_own(Found& found) {
   return take_own_here(found);
 }
 
+bool Worker::pop_affine(int least_priority, Found& found) {
+  AffineTask taken;
+  if (!affine_.pop(least_priority, taken)) return false;
+  take_affine(std::move(taken), found);
+  return true;
+}
+
+void Worker::take_affine(AffineTask&& taken, Found& found) noexcept {
+  count(taken.home == index_ ? counters_.affinity_hits : counters_.affinity_misses);
+  crew_.affinities().leave(taken.key_hash);
+  found.task = std::move(taken.task);
+}
+
 void Worker::note_refill() noexcept {
   crew_.roster().notify();
   crew_.note_fewer_queued();
@@ -342,11 +362,12 @@ void Worker::keep_spare(Posted* posted) noexcept {
 
 bool Worker::has_work_approx() noexcept {
   return !inbox_.empty_approx() || posted_.thief().size_approx() != 0 ||
-         forks_.offered_approx() != 0;
+         forks_.offered_approx() != 0 ||
+         affine_.size_approx() != affine_.size_approx(AffinityClass::hard);
 }
 
 std::size_t Worker::queued_approx() noexcept {
-  return inbox_.size_approx() + posted_.thief().size_approx();
+  return inbox_.size_approx() + posted_.thief().size_approx() + affine_.size_approx();
 }
 
 }  // namespace muster

@@ -25,6 +25,7 @@
 #include <muster/sync/closure.hpp>
 #include <muster/threads/fork_stack.hpp>
 
+#include "threads/affine_queue.hpp"
 #include "threads/meter.hpp"
 #include "threads/placement.hpp"
 
@@ -60,6 +61,8 @@ class Worker {
   Crew& crew() const noexcept { return crew_; }
   SpillingQueue<Closure>& inbox() noexcept { return inbox_; }
   const SpillingQueue<Closure>& inbox() const noexcept { return inbox_; }
+  AffineQueue& affine() noexcept { return affine_; }
+  const AffineQueue& affine() const noexcept { return affine_; }
   ForkStack& forks() noexcept { return forks_; }
 
   // From a task that this worker is running.
@@ -91,9 +94,11 @@ class Worker {
     Atomic<std::uint64_t> idle_spins = 0;
     Atomic<std::uint64_t> parks = 0;
     Atomic<std::uint64_t> wakes = 0;
-    Atomic<std::uint64_t> failed = 0;   // tasks that threw
-    Atomic<std::uint64_t> dropped = 0;  // tasks that a stop discarded
-    Atomic<std::uint64_t> busy = 0;     // 1 while it runs something
+    Atomic<std::uint64_t> failed = 0;           // tasks that threw
+    Atomic<std::uint64_t> dropped = 0;          // tasks that a stop discarded
+    Atomic<std::uint64_t> busy = 0;             // 1 while it runs something
+    Atomic<std::uint64_t> affinity_hits = 0;    // tasks with a key that it ran as their own worker
+    Atomic<std::uint64_t> affinity_misses = 0;  // as another
   };
   const Counters& counters() const noexcept { return counters_; }
   const WorkerTimes& times() const noexcept { return times_; }
@@ -149,6 +154,10 @@ class Worker {
     return popped != SpillPop::empty;
   }
   void note_refill() noexcept;
+  bool pop_affine(int least_priority, Found& found);
+  bool steal_affine(Worker& victim, AffinityClass affinity_class, Found& found);
+  bool steal_soft(Found& found);
+  void take_affine(AffineTask&& taken, Found& found) noexcept;
 
   void run(Found& found);
   void run_task(Closure& task);
@@ -185,6 +194,7 @@ class Worker {
   WorkerTimes times_;
   SpillingQueue<Closure> inbox_;
   WorkStealingDeque<Posted*> posted_;
+  AffineQueue affine_;
   ForkStack forks_;
   Atomic<std::uint64_t> last_drained_ = 0;          // see Victim
   std::vector<Atomic<std::uint64_t>> stolen_from_;  // tasks, by whom; the worker writes

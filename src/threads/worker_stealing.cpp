@@ -28,6 +28,7 @@ bool Worker::look_around(Found& found) {
     found.lost_race = false;
     if (steals_by_rules_ ? visit_by_rules(found) : visit_all(found)) return true;
   } while (found.lost_race);
+  if (crew_.options().stealing.enabled && steal_soft(found)) return true;
   return crew_.ranked().try_pop_idle(found.task);
 }
 
@@ -130,13 +131,40 @@ bool Worker::take_tasks_from(Worker& victim, Found& found) {
   found.posted = posted.item;
   std::uint64_t taken = 1;
   if (found.posted == nullptr) {
-    if (!pop_from(victim.inbox_, found.task)) return false;
-    taken += take_more_from(victim, found);
+    if (pop_from(victim.inbox_, found.task)) {
+      taken += take_more_from(victim, found);
+    } else if (!steal_affine(victim, AffinityClass::none, found)) {
+      return false;
+    }
   }
   add(counters_.stolen, 1);
   add(counters_.tasks_stolen, taken);
   add(stolen_from_[victim.index_], taken);
   return true;
+}
+
+bool Worker::steal_affine(Worker& victim, AffinityClass affinity_class, Found& found) {
+  AffineTask taken;
+  if (victim.affine_.size_approx(affinity_class) == 0) return false;
+  if (!victim.affine_.steal(affinity_class, taken)) return false;
+  take_affine(std::move(taken), found);
+  return true;
+}
+
+// Nothing else was found anywhere.
+bool Worker::steal_soft(Found& found) {
+  for (std::size_t i = 0; i < crew_.options().workers; ++i) {
+    Worker* const other = crew_.worker(i);
+    if (i == index_ || other == nullptr) continue;
+    if (!steal_affine(*other, AffinityClass::soft, found)) continue;
+    found.fork = nullptr;
+    found.posted = nullptr;
+    add(counters_.stolen, 1);
+    add(counters_.tasks_stolen, 1);
+    add(stolen_from_[i], 1);
+    return true;
+  }
+  return false;
 }
 
 // To its own inbox; or, if the newest is to be run first, to its own tasks. Whoever looked there

@@ -13,6 +13,13 @@
 
 namespace muster {
 
+// How firmly a task with a key stays with its worker.
+enum class AffinityClass {
+  hard,  // nobody steals it, though others may idle while it waits
+  soft,  // stolen last: by whoever finds nothing else
+  none,  // stolen like any other; the key only says where it waits at first
+};
+
 struct AffinityOptions {
   // Places of each worker on the hash ring, from 1 to 65 536. More of them spread the keys more
   // evenly, and take some 45 bytes each.
