@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -159,7 +158,6 @@ TEST(PoolStrategy, InterleavedTurnsAreSpreadOut) {
   const auto longest_run = [](BuiltIn strategy) {
     ThreadPoolOptions options = placing(2);
     options.weights = {6, 2};
-    std::mutex mutex;
     std::vector<unsigned> order;
     HeldWorkers held(options);
     held.pool().set_strategy(strategy);
