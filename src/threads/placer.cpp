@@ -26,6 +26,10 @@ constexpr Duration kUpdateEvery = std::chrono::milliseconds(10);
 // crowd around one inbox for the sake of a difference that thieves even out anyway.
 constexpr std::size_t kLongQueue = 64;
 
+// Of a plan, so many are chosen, which evens out what can be seen; if there are thieves, the rest
+// come in turn.
+constexpr std::uint32_t kChosen = 32;
+
 // Measured weights are rounded to this, or each little change would make a long table of turns.
 constexpr double kFinestWeight = 1.0 / 16;
 
@@ -141,7 +145,7 @@ std::size_t Placer::pick_anew(std::size_t workers, const TaskInfo& task) {
   if (is_used_up || is_old || plan.workers[plan.next] >= workers) {
     // Turns that were planned and not taken come next again.
     if (!is_used_up && plan.next > 0) plan.turn.next = plan.workers[plan.next - 1] + std::size_t{1};
-    const auto longest = static_cast<std::uint32_t>(kLongestPlan);
+    const auto longest = static_cast<std::uint32_t>(may_age ? kLongestAgingPlan : kLongestPlan);
     make_plan(workers, strategy, is_old ? 1 : std::clamp(plan.size * 2, 1U, longest), plan);
     plan.made = now;
   }
@@ -154,13 +158,20 @@ void Placer::make_plan(std::size_t workers, BuiltIn strategy, std::uint32_t size
   if (is_weighted(strategy)) return take_turns(workers, strategy, plan);
   Field field;
   look(workers, strategy, plan.random, field);
-  for (std::uint32_t i = 0; i < size; ++i) {
+  const std::uint32_t chosen_ones = plans_age_ ? size : std::min(size, kChosen);
+  for (std::uint32_t i = 0; i < chosen_ones; ++i) {
     const std::size_t chosen = choose(strategy, field.size, plan.turn, plan.random,
                                       [&](std::size_t each) { return field.loads[each]; });
     plan.workers[i] = field.workers[chosen];
     ++field.loads[chosen].pending;
     field.loads[chosen].idle = false;
   }
+  std::size_t next = chosen_ones < size ? plan.turn.next : 0;
+  for (std::uint32_t i = chosen_ones; i < size; ++i) {
+    next = next < field.size ? next : 0;
+    plan.workers[i] = field.workers[next++];
+  }
+  if (chosen_ones < size) plan.turn.next = next;
 }
 
 // All, or some random ones of many.

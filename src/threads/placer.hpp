@@ -4,8 +4,8 @@
 // tasks go, and looks again when these are placed. A look takes cache lines away from busy workers,
 // so it has to serve many tasks; and since each planned one counts as pending, a plan spreads a
 // burst as if it looked each time. Plans begin with one task, and double each time that one is used
-// up, to 128. If nobody steals, a plan is also given up when it is some microseconds old: nobody
-// would make up for what has changed meanwhile.
+// up, to 512. If nobody steals, to 64, and a plan is also given up when it is some microseconds
+// old: nobody would make up for what has changed meanwhile.
 //
 // A strategy of the user's is asked for each task, one at a time. Whatever it does, the task finds
 // a worker.
@@ -83,7 +83,8 @@ class Placer {
   }
 
  private:
-  static constexpr std::size_t kLongestPlan = 128;
+  static constexpr std::size_t kLongestPlan = 512;
+  static constexpr std::size_t kLongestAgingPlan = 64;
   static constexpr Duration kPlanAge{4000};
 
   // Of the thread that posts, for the pool that it posted to last.
