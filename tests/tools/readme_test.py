@@ -43,6 +43,16 @@ class ExportingGuide(unittest.TestCase):
             self.assertIn(f"`{name}`", self.GUIDE)
 
 
+class StrategiesGuide(unittest.TestCase):
+    def test_shows_only_code_that_is_compiled_and_run(self):
+        compiled = squeezed((ROOT / "examples/choosing_workers.cpp").read_text())
+        guide = (ROOT / "docs/guides/strategies.md").read_text()
+        shown = re.findall(r"```cpp\n(.*?)```", guide, re.S)
+        self.assertGreater(len(shown), 3)
+        for code in shown:
+            self.assertIn(squeezed(code), compiled)
+
+
 def squeezed(code):
     """Without indentation, which depends on what is around it, and the line breaks it forces."""
     return " ".join(code.split())
