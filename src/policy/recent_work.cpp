@@ -31,6 +31,7 @@ void RecentWork::set_workers(std::span<const Totals> totals) {
   if (totals.size() < workers_.size()) workers_.resize(totals.size());
   if (totals.size() == workers_.size()) return;
   std::vector<WorkerLoad> others;
+  others.reserve(workers_.size());
   for (std::size_t i = 0; i < workers_.size(); ++i) others.push_back(load(i));
   const WorkerLoad least = starting_load(others);
   while (workers_.size() < totals.size()) {
