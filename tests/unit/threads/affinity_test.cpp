@@ -47,9 +47,9 @@ class Order {
 };
 
 TEST(Affinity, TasksOfOneKeyRunInOrderOnOneWorker) {
-  ThreadPool pool({.workers = 4});
   Order order;
   std::set<std::thread::id> threads;
+  ThreadPool pool({.workers = 4});
   for (int i = 0; i < 1000; ++i) {
     pool.post({.affinity = "user 42", .affinity_class = AffinityClass::hard}, [&, i] {
       order.add(i);
@@ -84,8 +84,8 @@ TEST(Affinity, TheOrderOfPreferenceNamesEveryWorkerOnce) {
 }
 
 TEST(Affinity, NobodyStealsAHardOne) {
-  HeldWorkers held({.workers = 2});
   std::atomic<int> runs = 0;
+  HeldWorkers held({.workers = 2});
   held.pool().post({.affinity = key_of(held.pool(), 0), .affinity_class = AffinityClass::hard},
                    [&] { ++runs; });
   held.free(1);
@@ -98,8 +98,8 @@ TEST(Affinity, NobodyStealsAHardOne) {
 }
 
 TEST(Affinity, ASoftOneIsStolenWhenNothingElseIsThere) {
-  HeldWorkers held({.workers = 2});
   Order order;
+  HeldWorkers held({.workers = 2});
   const std::string key = key_of(held.pool(), 0);
   held.pool().post({.affinity = key}, [&] { order.add(100); });
   held.pool().post({.affinity = key, .affinity_class = AffinityClass::none}, [&] { order.add(1); });
@@ -118,8 +118,8 @@ TEST(Affinity, ASoftOneIsStolenWhenNothingElseIsThere) {
 TEST(Affinity, NobodyStealsASoftOneIfStealingIsOff) {
   ThreadPoolOptions options{.workers = 2};
   options.stealing.enabled = false;
-  HeldWorkers held(options);
   std::atomic<int> runs = 0;
+  HeldWorkers held(options);
   held.pool().post({.affinity = key_of(held.pool(), 0)}, [&] { ++runs; });
   held.free(1);
   held.wait_until_asleep(1);
@@ -127,8 +127,8 @@ TEST(Affinity, NobodyStealsASoftOneIfStealingIsOff) {
 }
 
 TEST(Affinity, APriorityCountsAmongTheTasksOfAWorker) {
-  HeldWorkers held({.workers = 1});
   Order order;
+  HeldWorkers held({.workers = 1});
   const auto post = [&](int priority, int number) {
     held.pool().post({.priority = priority, .affinity = "key"}, [&, number] { order.add(number); });
   };

@@ -276,8 +276,8 @@ TEST(PoolStrategy, IfYoursHasNoUsableAnswerThePoolChoosesAndCountsIt) {
 
 TEST(PoolStrategy, YoursMayPostToItsOwnPool) {
   const auto witness = std::make_shared<Witness>();
-  ThreadPool pool(placing(2, witness));
   std::atomic<int> runs = 0;
+  ThreadPool pool(placing(2, witness));
   witness->on_select = [&] { pool.post([&] { ++runs; }); };
   pool.post([&] { ++runs; });
   pool.wait_idle();
@@ -286,8 +286,8 @@ TEST(PoolStrategy, YoursMayPostToItsOwnPool) {
 
 TEST(PoolStrategy, YoursMayNotChangeTheStrategyWhileItIsAsked) {
   const auto witness = std::make_shared<Witness>();
-  ThreadPool pool(placing(2, witness));
   bool refused = false;
+  ThreadPool pool(placing(2, witness));
   witness->on_select = [&] {
     try {
       pool.set_strategy(BuiltIn::round_robin);
