@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,12 +12,14 @@
 #include <muster/thread_pool.hpp>
 
 #include "support/held_workers.hpp"
+#include "support/run_order.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::HeldWorkers;
+using testing::RunOrder;
 
 void nothing() {}
 
@@ -30,24 +31,8 @@ std::string key_of(ThreadPool& pool, unsigned worker) {
   }
 }
 
-class Order {
- public:
-  void add(int task) {
-    const std::scoped_lock lock(mutex_);
-    order_.push_back(task);
-  }
-  std::vector<int> get() {
-    const std::scoped_lock lock(mutex_);
-    return order_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<int> order_;
-};
-
 TEST(Affinity, TasksOfOneKeyRunInOrderOnOneWorker) {
-  Order order;
+  RunOrder order;
   std::set<std::thread::id> threads;
   ThreadPool pool({.workers = 4});
   for (int i = 0; i < 1000; ++i) {
@@ -98,7 +83,7 @@ TEST(Affinity, NobodyStealsAHardOne) {
 }
 
 TEST(Affinity, ASoftOneIsStolenWhenNothingElseIsThere) {
-  Order order;
+  RunOrder order;
   HeldWorkers held({.workers = 2});
   const std::string key = key_of(held.pool(), 0);
   held.pool().post({.affinity = key}, [&] { order.add(100); });
@@ -127,7 +112,7 @@ TEST(Affinity, NobodyStealsASoftOneIfStealingIsOff) {
 }
 
 TEST(Affinity, APriorityCountsAmongTheTasksOfAWorker) {
-  Order order;
+  RunOrder order;
   HeldWorkers held({.workers = 1});
   const auto post = [&](int priority, int number) {
     held.pool().post({.priority = priority, .affinity = "key"}, [&, number] { order.add(number); });

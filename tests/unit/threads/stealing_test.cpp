@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <muster/thread_pool.hpp>
 
 #include "support/held_workers.hpp"
+#include "support/run_order.hpp"
 
 namespace muster {
 namespace {
@@ -20,23 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 using testing::HeldWorkers;
-
-// Which tasks have run, in their order.
-class Order {
- public:
-  void add(int task) {
-    const std::scoped_lock lock(mutex_);
-    order_.push_back(task);
-  }
-  std::vector<int> get() {
-    const std::scoped_lock lock(mutex_);
-    return order_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<int> order_;
-};
+using testing::RunOrder;
 
 // Sixteen tasks wait, eight with each of two workers; the second is let go.
 struct Half {
@@ -46,7 +30,7 @@ struct Half {
   std::vector<int> order;
 };
 Half steal_with(const StealingOptions& stealing) {
-  Order order;
+  RunOrder order;
   HeldWorkers held({.workers = 2, .stealing = stealing});
   held.pool().reset_stats();
   for (int i = 0; i < 16; ++i) held.pool().post([&order, i] { order.add(i); });
@@ -145,7 +129,7 @@ TEST(Stealing, GoesOnAfterTheCooldown) {
 // Three workers: the first has posted two tasks, the second six; the third is let go. Which of the
 // two each of its tasks came from.
 std::vector<int> victims_of_third(const StealingOptions& stealing, std::array<int, 2> posted) {
-  Order order;
+  RunOrder order;
   HeldWorkers held({.workers = 3, .stealing = stealing}, [&](ThreadPool& pool, unsigned worker) {
     if (worker == 2) return;
     for (int i = 0; i < posted[worker]; ++i) {
