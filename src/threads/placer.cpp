@@ -257,17 +257,9 @@ std::vector<double> Placer::weights(std::size_t workers) {
 // None: it had no usable answer.
 std::optional<std::size_t> Placer::ask(std::size_t workers, TaskInfo task) {
   if (being_asked == this) return std::nullopt;  // it posts to its own pool
-  const Time now = current_time();
-  std::vector<double> weights;
-  {
-    const MutexLock lock(mutex_);
-    update_recent(workers, now);
-    weights = weights_now(workers);
-  }
   const MutexLock lock(ask_mutex_);
   if (custom_ == nullptr) return std::nullopt;  // just exchanged
-  infos_.clear();
-  for (std::size_t i = 0; i < workers; ++i) infos_.push_back(info_of(i, weights[i], now));
+  look_at_all(workers);
   task.id = ++tasks_asked_;
   const Asking asking(*this);
   try {
@@ -281,24 +273,27 @@ std::optional<std::size_t> Placer::ask(std::size_t workers, TaskInfo task) {
   return std::nullopt;
 }
 
-WorkerInfo Placer::info_of(std::size_t index, double weight, Time now) {
-  Worker& worker = *crew_.worker(index);
-  const bool is_busy = worker.counters().busy.load(relaxed) != 0;  // relaxed: racy by contract
-  WorkerLoad recent;
-  {
-    const MutexLock lock(mutex_);
-    recent = recent_.load(index);
+// For a strategy of the user's.
+void Placer::look_at_all(std::size_t workers) {
+  const Time now = current_time();
+  const MutexLock lock(mutex_);
+  update_recent(workers, now);
+  const std::vector<double> weights = weights_now(workers);
+  infos_.clear();
+  for (std::size_t i = 0; i < workers; ++i) {
+    Worker& worker = *crew_.worker(i);
+    const bool is_busy = worker.counters().busy.load(relaxed) != 0;  // relaxed: racy by contract
+    infos_.push_back({.id = i,
+                      .state = is_busy ? WorkerState::busy : WorkerState::ready,
+                      .tasks_done = worker.counters().done.load(relaxed),  // relaxed: a count
+                      .active = is_busy ? 1U : 0U,
+                      .queued = static_cast<std::uint32_t>(worker.queued_approx()),
+                      .average_task_time = worker.times().average_time(),
+                      .last_task_time = worker.times().last_time(),
+                      .idle_time = is_busy ? Duration::zero() : worker.times().idle_time(now),
+                      .weight = weights[i],
+                      .utilisation = static_cast<double>(recent_.load(i).utilisation)});
   }
-  return {.id = index,
-          .state = is_busy ? WorkerState::busy : WorkerState::ready,
-          .tasks_done = worker.counters().done.load(relaxed),  // relaxed: a count
-          .active = is_busy ? 1U : 0U,
-          .queued = static_cast<std::uint32_t>(worker.queued_approx()),
-          .average_task_time = worker.times().average_time(),
-          .last_task_time = worker.times().last_time(),
-          .idle_time = is_busy ? Duration::zero() : worker.times().idle_time(now),
-          .weight = weight,
-          .utilisation = static_cast<double>(recent.utilisation)};
 }
 
 template <class Call>
@@ -318,15 +313,6 @@ void Placer::tell(const Call& call) noexcept {
 
 void Placer::note_done(std::size_t worker, Duration took) noexcept {
   tell([&](Strategy& strategy) { strategy.on_task_complete(worker, took); });
-}
-
-void Placer::note_added(std::size_t worker) {
-  const WorkerInfo info{.id = worker};
-  tell([&](Strategy& strategy) { strategy.on_worker_added(info); });
-}
-
-void Placer::note_removed(std::size_t worker) {
-  tell([&](Strategy& strategy) { strategy.on_worker_removed(worker); });
 }
 
 }  // namespace muster

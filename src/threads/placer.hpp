@@ -65,10 +65,6 @@ class Placer {
   }
   void note_done(std::size_t worker, Duration took) noexcept MUSTER_EXCLUDES(ask_mutex_);
 
-  // Workers are numbered without gaps: the last came, or went.
-  void note_added(std::size_t worker) MUSTER_EXCLUDES(ask_mutex_);
-  void note_removed(std::size_t worker) MUSTER_EXCLUDES(ask_mutex_);
-
   // Returns the name of the one before. Requires: valid. Throws what the factory of a registered
   // one throws, and WouldDeadlock from within a strategy.
   std::string set_strategy(const StrategyChoice& strategy) MUSTER_EXCLUDES(mutex_, ask_mutex_);
@@ -115,7 +111,7 @@ class Placer {
   void take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) MUSTER_EXCLUDES(mutex_);
   void update_recent(std::size_t workers, Time now) MUSTER_REQUIRES(mutex_);
   std::vector<double> weights_now(std::size_t workers) const MUSTER_REQUIRES(mutex_);
-  WorkerInfo info_of(std::size_t index, double weight, Time now) MUSTER_EXCLUDES(mutex_);
+  void look_at_all(std::size_t workers) MUSTER_REQUIRES(ask_mutex_) MUSTER_EXCLUDES(mutex_);
   template <class Call>
   void tell(const Call& call) noexcept MUSTER_EXCLUDES(ask_mutex_);
 
