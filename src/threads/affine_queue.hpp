@@ -8,16 +8,17 @@
 // Design note: docs/design/affinity.md
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include <muster/policy/affinity_options.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/closure.hpp>
-#include <muster/sync/executor.hpp>
 #include <muster/sync/mutex.hpp>
 
 namespace muster {
@@ -30,6 +31,8 @@ struct AffineTask {
   AffinityClass affinity_class = AffinityClass::soft;
   int priority = 0;
 };
+
+constexpr int kLowestPriority = std::numeric_limits<int>::min();
 
 class AffineQueue {
  public:

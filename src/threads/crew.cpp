@@ -234,7 +234,7 @@ void Crew::run_leftovers() {
     Worker* const each = worker(i);
     while (each != nullptr && each->inbox().try_pop(task) != SpillPop::empty) run(task);
     AffineTask affine;
-    while (each != nullptr && each->affine().take_oldest([](auto&) { return true; }, affine)) {
+    while (each != nullptr && each->affine().pop(kLowestPriority, affine)) {
       affinities_.leave(affine.key_hash);
       run(affine.task);
     }

@@ -203,6 +203,7 @@ class Crew final : public Executor, public Employer {
   enum class Room { found, pool_is_full, key_is_full };
   [[nodiscard]] bool find_room(const TaskOptions& options, Closure& task, Entry entry);
   [[nodiscard]] Room look_for_room(const TaskOptions& options);
+  [[nodiscard]] std::optional<std::uint64_t> counted_key(const TaskOptions& options) const;
   [[nodiscard]] bool wait_for_room(const TaskOptions& options);
   [[noreturn]] void reject(Room room);
   bool drop_oldest(Room room, const TaskOptions& options);

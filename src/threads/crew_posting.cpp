@@ -18,9 +18,10 @@ namespace {
 // Which of its tasks are timed.
 constinit thread_local Meter::Turn turn;
 
-std::optional<std::uint64_t> key_of(const TaskOptions& options) {
-  if (!options.affinity) return std::nullopt;
-  return hash_key(*options.affinity);
+// What most tasks have. Never destroyed: a pool may outlive the statics of this file.
+const TaskOptions& plain_task() {
+  static const TaskOptions& only = *new TaskOptions;
+  return only;
 }
 
 [[noreturn]] void refuse_affinity(std::string_view key) {
@@ -34,6 +35,12 @@ void count(Atomic<std::uint64_t>& counter) noexcept {
 }
 
 }  // namespace
+
+// None unless the tasks of a key are counted.
+std::optional<std::uint64_t> Crew::counted_key(const TaskOptions& options) const {
+  if (!options.affinity || !affinities_.counts_keys()) return std::nullopt;
+  return hash_key(*options.affinity);
+}
 
 Origin Crew::origin() const noexcept {
   const Worker* const self = Worker::current();
@@ -60,7 +67,7 @@ Origin Crew::origin() const noexcept {
 
 void Crew::post(Closure&& task) {
   if (!is_plain_) [[unlikely]]
-    return static_cast<void>(post_special({}, task, Entry::by_policy));
+    return static_cast<void>(post_special(plain_task(), task, Entry::by_policy));
   if (origin() == Origin::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   if (!spread(placer_.pick(ensure_started()), task, Entry::by_policy)) return;
@@ -78,7 +85,7 @@ bool Crew::try_post(const TaskOptions& options, Closure&& task) {
 }
 
 void Crew::post_always(Closure&& task) {
-  static_cast<void>(post_special({}, task, Entry::always));
+  static_cast<void>(post_special(plain_task(), task, Entry::always));
 }
 
 // The timer thread is let in also after the closing, with a task that was due or what follows one
@@ -86,7 +93,7 @@ void Crew::post_always(Closure&& task) {
 void Crew::execute(Closure&& task) {
   if (!timers_->is_own_thread()) return post_always(std::move(task));
   gate_.enter();
-  enqueue_entered({}, std::move(task), Origin::inside);
+  enqueue_entered(plain_task(), std::move(task), Origin::inside);
 }
 
 // With a look at everything. False: there was no room, and the policy has seen to the task; or, if
@@ -100,7 +107,7 @@ bool Crew::post_special(const TaskOptions& options, Closure& task, Entry entry) 
     if (!spread(place_of(options), task, entry)) return false;
   } else {
     if (!is_outside || entry == Entry::always) {
-      if (const std::optional<std::uint64_t> key = key_of(options)) affinities_.enter(*key);
+      if (const std::optional<std::uint64_t> key = counted_key(options)) affinities_.enter(*key);
       gate_.enter();
     } else if (!find_room(options, task, entry)) {
       return false;
@@ -117,7 +124,7 @@ void Crew::enqueue_entered(const TaskOptions& options, Closure&& task, Origin fr
   try {
     enqueue(options, std::move(task), from);
   } catch (...) {
-    if (const std::optional<std::uint64_t> key = key_of(options)) affinities_.leave(*key);
+    if (const std::optional<std::uint64_t> key = counted_key(options)) affinities_.leave(*key);
     gate_.leave();
     throw;
   }
@@ -216,7 +223,7 @@ std::size_t Crew::spill(std::size_t index, Closure& task, Entry entry) {
     inbox.push(std::move(task));
     return index;
   }
-  if (entry != Entry::always && !find_room({}, task, entry)) return kNowhere;
+  if (entry != Entry::always && !find_room(plain_task(), task, entry)) return kNowhere;
   inbox.push(std::move(task));
   gate_.note(queued_approx());
   return index;
@@ -253,7 +260,7 @@ bool Crew::find_room(const TaskOptions& options, Closure& task, Entry entry) {
 
 // If there is room and it is counted, the task has entered.
 Crew::Room Crew::look_for_room(const TaskOptions& options) {
-  const std::optional<std::uint64_t> key = key_of(options);
+  const std::optional<std::uint64_t> key = counted_key(options);
   if (key && !affinities_.try_enter(*key)) return Room::key_is_full;
   const bool has_room =
       gate_.is_counted() ? gate_.try_enter() : queued_approx() < gate_.options().max_queued;
@@ -298,8 +305,8 @@ void Crew::reject(Room room) {
 // If its key has too many, one of those.
 bool Crew::drop_oldest(Room room, const TaskOptions& options) {
   Closure oldest;
-  const bool has_taken =
-      room == Room::key_is_full ? take_oldest_of(key_of(options), oldest) : take_oldest(oldest);
+  const bool has_taken = room == Room::key_is_full ? take_oldest_of(counted_key(options), oldest)
+                                                   : take_oldest(oldest);
   if (!has_taken) return false;
   count(gate_.counters().dropped_oldest);
   drop(std::move(oldest), WhenFull::drop_oldest);

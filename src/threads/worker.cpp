@@ -2,7 +2,6 @@
 #include "threads/worker.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <pthread.h>
 #include <string>
@@ -21,8 +20,6 @@ constexpr std::size_t kFirstPosted = 256;
 
 // Every so many looks the inbox comes first, and half-way between the oldest of its own tasks.
 constexpr unsigned kInboxFirst = 64;
-
-constexpr int kLowestPriority = std::numeric_limits<int>::min();
 
 // Lines kept for tasks posted from inside.
 constexpr unsigned kSpares = 256;
