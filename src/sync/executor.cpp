@@ -45,7 +45,7 @@ void after_fork_in_parent() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) 
 }
 void after_fork_in_child() MUSTER_THREAD_ANNOTATION(no_thread_safety_analysis) {
   Registry& all = registry();
-  last_orphaned = all.last;
+  last_orphaned = all.last + 1;
   for (const auto& [id, executor] : all.living) {
     if (std::shared_ptr<Executor> orphaned = executor.lock()) {
       orphaned->orphan();
@@ -73,11 +73,12 @@ std::shared_ptr<Executor> find_executor(ExecutorId id) {
 
 Executor::~Executor() = default;
 
-ExecutorId register_executor(const std::shared_ptr<Executor>& executor) {
+ExecutorId register_executor(const std::shared_ptr<Executor>& executor, Alertness alertness) {
   [[maybe_unused]] static const int watching = watch_for_forks();
   Registry& all = registry();
   const MutexLock lock(all.mutex);
-  const ExecutorId id = ++all.last;
+  all.last += 2;  // even, so that an alert one's number is the next
+  const ExecutorId id = all.last + (alertness == Alertness::high ? 1 : 0);
   executor->id_ = id;
   all.living.emplace(id, executor);
   return id;

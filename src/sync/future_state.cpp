@@ -18,7 +18,9 @@ namespace {
 
 // Before a waiter sleeps: about a microsecond, enough for an answer from somebody who is awake.
 // Whoever has to be woken takes several, and may be put on the very CPU that this would keep busy.
+// Four if the pool's workers are always awake: sleeping costs more than most answers are late by.
 constexpr unsigned kLooks = looks(24);
+constexpr unsigned kLooksIfAlert = looks(96);
 
 // How long a worker sleeps before it looks again for something it can do: a continuation may have
 // become ready whose pool has no other worker left. Much longer if it is stood in for.
@@ -57,7 +59,8 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
     return current_player->play_until([this] { return is_settled(); }, last,
                                       "waiting for a future");
   }
-  for (unsigned look = 0; look < kLooks; ++look) {
+  const unsigned most = alertness_of(home_) == Alertness::high ? kLooksIfAlert : kLooks;
+  for (unsigned look = 0; look < most; ++look) {
     if (is_settled()) return true;
     spin_pause();
   }

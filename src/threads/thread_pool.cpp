@@ -130,7 +130,9 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
 }
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
-    : crew_(make_crew(options)), id_(register_executor(crew_)) {}
+    : crew_(make_crew(options)),
+      id_(register_executor(
+          crew_, options.idle == IdlePolicy::latency ? Alertness::high : Alertness::usual)) {}
 
 ThreadPool::~ThreadPool() {
   if (is_orphaned(id_)) return;  // its threads cannot be joined, and it is never freed

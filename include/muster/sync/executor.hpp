@@ -17,6 +17,10 @@ namespace muster {
 // 0 names none.
 using ExecutorId = std::uint64_t;
 
+// Whether threads of an executor look out for tasks all the time. If so, those who wait for a task
+// look out for its end a little longer before they sleep: an answer is near.
+enum class Alertness { usual, high };
+
 class MUSTER_API Executor {
  public:
   Executor() = default;
@@ -34,15 +38,22 @@ class MUSTER_API Executor {
   [[nodiscard]] ExecutorId id() const noexcept { return id_; }
 
  private:
-  friend ExecutorId register_executor(const std::shared_ptr<Executor>& executor);
+  friend ExecutorId register_executor(const std::shared_ptr<Executor>& executor,
+                                      Alertness alertness);
 
   // Before anybody submits a task, constant from then on.
   ExecutorId id_ = 0;
 };
 
 // The number under which `executor` is found until forget_executor().
-[[nodiscard]] MUSTER_API ExecutorId register_executor(const std::shared_ptr<Executor>& executor);
+[[nodiscard]] MUSTER_API ExecutorId register_executor(const std::shared_ptr<Executor>& executor,
+                                                      Alertness alertness = Alertness::usual);
 MUSTER_API void forget_executor(ExecutorId id) noexcept;
+
+// Part of the number: whoever waits has no time for a lookup.
+[[nodiscard]] constexpr Alertness alertness_of(ExecutorId id) noexcept {
+  return id % 2 == 1 ? Alertness::high : Alertness::usual;
+}
 
 // True in the child of a fork() for executors of its parent. They do nothing any more.
 [[nodiscard]] MUSTER_API bool is_orphaned(ExecutorId id) noexcept;

@@ -199,6 +199,17 @@ void wait_for_a_continuation(Employer::Cover cover) {
   forget_executor(id);
 }
 
+TEST(Executor, ItsNumberSaysHowAlertItIs) {
+  const auto executor = std::make_shared<Hoarder>();
+  const ExecutorId usual = register_executor(executor);
+  const ExecutorId high = register_executor(executor, Alertness::high);
+  EXPECT_EQ(alertness_of(usual), Alertness::usual);
+  EXPECT_EQ(alertness_of(high), Alertness::high);
+  EXPECT_NE(usual, high);
+  forget_executor(usual);
+  forget_executor(high);
+}
+
 TEST(Future, AWaitingWorkerLooksAgainForWhatItCanDo) {
   wait_for_a_continuation(Employer::Cover::nobody);
 }

@@ -57,12 +57,14 @@ TEST(AfterFork, TheOldPoolSaysThatItBelongsToTheParent) {
 }
 
 TEST(AfterFork, AFutureThatCannotBecomeReadySaysSo) {
-  ThreadPool pool({.workers = 1});
-  std::latch done(1);
-  Future<void> pending = pool.submit([&] { done.wait(); });
-  EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { pending.get(); }); }));
-  done.count_down();
-  pending.get();
+  for (const IdlePolicy idle : {IdlePolicy::balanced, IdlePolicy::latency}) {
+    std::latch done(1);
+    ThreadPool pool({.workers = 1, .idle = idle});
+    Future<void> pending = pool.submit([&] { done.wait(); });
+    EXPECT_TRUE(holds_in_child([&] { return throws_stopped([&] { pending.get(); }); }));
+    done.count_down();
+    pending.get();
+  }
 }
 
 TEST(AfterFork, AFutureThatIsReadyCanBeRead) {
