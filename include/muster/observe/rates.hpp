@@ -42,7 +42,7 @@ class MUSTER_API Rates {
     std::uint64_t completed = 0;
     Sum waits = {};
     Sum runs = {};
-    std::vector<Duration> busy = {};
+    std::vector<Duration> busy = {};  // by the workers' ids
   };
 
   // Guarded by mutex_.
