@@ -46,6 +46,10 @@ Origin Crew::origin() const noexcept {
   if (place == kNowhere) place = spill(task, entry);
   if (place == kNowhere) return false;
   notify_of_task_with(place);
+  // The fence in the notice stands between the push and this look, so either it sees that this
+  // worker serves no more, or whoever decided that sees the push: docs/design/scaling.md.
+  if (place >= staff_.serving()) [[unlikely]]
+    hand_over(place);
   return true;
 }
 
@@ -144,11 +148,7 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
     // relaxed: a worker that ends has seen, under the mutex, the crew closed and nothing left.
     if (from == Origin::outside && closed_.load(relaxed)) refuse();
   });
-  // relaxed: recruit() looks again.
-  if (workers == SharedQueue::Workers::all_busy &&
-      started_regulars_.load(relaxed) != options_.workers) {
-    recruit();
-  }
+  if (workers == SharedQueue::Workers::all_busy && staff_.serving() < staff_.wanted()) recruit();
   if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
@@ -221,7 +221,7 @@ bool Crew::has_room() noexcept {
 
 std::size_t Crew::queued_approx() noexcept {
   std::size_t queued = ranked_.size_approx() + shared_.size_approx();
-  if (has_inboxes_) for_each_worker([&](Worker& each) { queued += each.queued_approx(); });
+  if (has_inboxes_) staff_.for_each([&](Worker& each) { queued += each.queued_approx(); });
   return queued;
 }
 
@@ -271,13 +271,18 @@ bool Crew::drop_oldest() {
 bool Crew::take_oldest_from(Worker& worker, Closure& task) {
   for (std::size_t tries = worker.inbox().size_approx(); tries > 0; --tries) {
     const SpillPop popped = worker.inbox().try_pop(task);
-    if (popped == SpillPop::refilled) roster_.notify();
     if (popped == SpillPop::empty) return false;
-    if (!task.must_run()) return true;
-    worker.inbox().push(std::move(task));
-    unqueued_.fetch_add(1, release);  // sync(task-done): it has entered twice
-    put_back_.fetch_add(1, relaxed);  // relaxed: a count
-    roster_.notify();
+    const bool puts_back = task.must_run();
+    if (puts_back) {
+      worker.inbox().push(std::move(task));
+      unqueued_.fetch_add(1, release);  // sync(task-done): it has entered twice
+      put_back_.fetch_add(1, relaxed);  // relaxed: a count
+    }
+    if (puts_back || popped == SpillPop::refilled) {
+      notify_of_task_with(worker.index());
+      hand_over(worker.index());
+    }
+    if (!puts_back) return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
 // worker_stealing.cpp: how a worker finds tasks elsewhere than with itself.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -22,37 +23,51 @@ bool Worker::has_rules(const StealingOptions& options) noexcept {
          options.victim != VictimChoice::nearest || options.fair;
 }
 
-// A race that was lost says that something was there, and more may be: it is not "nothing".
+// A race that was lost says that something was there, and more may be: it is not "nothing". When
+// the crew stops, what came last may be with one who has ended already, so rules hold no more.
 bool Worker::look_around(Found& found) {
   do {
     found.lost_race = false;
-    if (steals_by_rules_ ? visit_by_rules(found) : visit_all(found)) return true;
+    const bool by_rules = steals_by_rules_ && !crew_.is_closed();
+    if (by_rules ? visit_by_rules(found) : visit_all(found)) return true;
   } while (found.lost_race);
   return crew_.ranked().try_pop_idle(found.task);
 }
 
 // The nearest first, from a random one on.
 bool Worker::visit_all(Found& found) {
-  for (const std::vector<std::uint32_t>& group : order_) {
-    const std::size_t start = random_.below(group.size());
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      if (take_from(group[(start + i) % group.size()], found)) return true;
-    }
-  }
-  const std::size_t span = crew_.worker_span();
-  for (std::size_t i = crew_.options().workers; i < span; ++i) {
+  if (visit_regulars(found)) return true;
+  const std::size_t spares = crew_.staff().end_of_spares();
+  for (std::size_t i = crew_.staff().first_spare(); i < spares; ++i) {
     if (take_from(i, found)) return true;
+  }
+  return false;
+}
+
+bool Worker::visit_regulars(Found& found) {
+  const std::size_t span = crew_.staff().span();
+  const auto visit = [&](std::size_t count, const auto& number_of) {
+    const std::size_t start = count > 1 ? random_.below(count) : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (take_from(number_of((start + i) % count), found)) return true;
+    }
+    return false;
+  };
+  if (order_.empty()) return visit(span, [](std::size_t place) { return place; });
+  for (const std::vector<std::uint32_t>& group : order_) {  // numbers go up in it
+    const auto end = std::lower_bound(group.begin(), group.end(), span);
+    const auto count = static_cast<std::size_t>(end - group.begin());
+    if (visit(count, [&](std::size_t place) { return group[place]; })) return true;
   }
   return false;
 }
 
 bool Worker::visit_by_rules(Found& found) {
   if (take_own(found)) return true;
-  const std::size_t span = crew_.worker_span();
-  for (std::size_t i = 0; i < span; ++i) {
-    Worker* const other = crew_.worker(i);
-    if (i != index_ && other != nullptr && take_fork_from(*other, found)) return true;
-  }
+  const auto takes_fork = [&](Worker& other) {
+    return &other != this && take_fork_from(other, found);
+  };
+  if (crew_.staff().any_of(takes_fork)) return true;
   const StealingOptions& options = crew_.options().stealing;
   if (options.cooldown != Duration::zero()) {
     const Time now = current_time();
@@ -77,15 +92,18 @@ std::span<Victim> Worker::find_victims() {
     victims_.push_back(
         {index, other->queued_approx(), distance, other->last_drained_.load(relaxed)});
   };
-  for (std::size_t distance = 0; distance < order_.size(); ++distance) {
-    for (const std::uint32_t index : order_[distance]) {
-      consider(index, static_cast<unsigned>(distance));
+  const Staff& staff = crew_.staff();
+  const std::size_t span = staff.span();
+  unsigned distance = 0;
+  for (const std::vector<std::uint32_t>& group : order_) {
+    for (const std::uint32_t index : group) {
+      if (index < span) consider(index, distance);
     }
+    ++distance;
   }
-  const std::size_t span = crew_.worker_span();
-  for (std::size_t i = crew_.options().workers; i < span; ++i) {
-    consider(i, static_cast<unsigned>(order_.size()));
-  }
+  for (std::size_t i = 0; order_.empty() && i < span; ++i) consider(i, 0);
+  const std::size_t spares = staff.end_of_spares();
+  for (std::size_t i = staff.first_spare(); i < spares; ++i) consider(i, distance + 1);
   return order_victims(crew_.options().stealing, victims_, random_);
 }
 
@@ -130,7 +148,7 @@ bool Worker::take_tasks_from(Worker& victim, Found& found) {
   found.posted = posted.item;
   std::uint64_t taken = 1;
   if (found.posted == nullptr) {
-    if (!pop_from(victim.inbox_, found.task)) return false;
+    if (!pop_from(victim, found.task)) return false;
     taken += take_more_from(victim, found);
   }
   add(counters_.stolen, 1);
@@ -152,7 +170,7 @@ unsigned Worker::take_more_from(Worker& victim, Found& found) {
   };
   Closure task;
   unsigned more = 0;
-  while (wants_another(more + 1) && pop_from(victim.inbox_, task)) {
+  while (wants_another(more + 1) && pop_from(victim, task)) {
     if (newest_first) {
       std::swap(task, found.task);
       push_posted(std::move(task));
