@@ -113,12 +113,13 @@ class MUSTER_API Strategy {
   [[nodiscard]] virtual std::optional<Selection> select(std::span<const WorkerInfo> workers,
                                                         const TaskInfo& task) = 0;
 
-  // What happened meanwhile. They do nothing unless overridden.
+  // What happened meanwhile. They do nothing unless overridden. Of the workers there are it is told
+  // when it is installed, and of others when they come and go.
   virtual void on_task_complete(std::size_t worker, Duration duration);
   virtual void on_worker_added(const WorkerInfo& worker);
   virtual void on_worker_removed(std::size_t worker);
 
-  // Forget everything.
+  // Forget everything. Called first of all when it is installed.
   virtual void reset();
 };
 

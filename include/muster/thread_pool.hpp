@@ -1,4 +1,4 @@
-// thread_pool.hpp: a fixed crew of threads for tasks from anywhere and for parallel algorithms.
+// thread_pool.hpp: a crew of threads for tasks from anywhere and for parallel algorithms.
 //
 //     muster::ThreadPool pool({.workers = 4});
 //     pool.post([] { write_log(); });                              // fire and forget
@@ -200,7 +200,17 @@ class MUSTER_API ThreadPool {
   // Throws WouldDeadlock on a thread of this pool, InvalidArgument if the timeout is negative.
   StopResult stop(const StopOptions& options = {});
 
+  // Workers there are or are coming, without spares.
   [[nodiscard]] unsigned worker_count() const noexcept;
+
+  // Makes it so many workers, from anywhere, also from a task of this pool. New ones are there when
+  // it returns, unless they warm up or it was called on a thread of this pool; then they come a
+  // little later. Those that are too many get no task any more, hand theirs over and leave after
+  // the one they run. Throws InvalidArgument unless it is from 1 to `max_workers`, and
+  // within the limits of `scaling` if that is on; Stopped after stop(); SystemFailure if a thread
+  // cannot be started, with as many workers as could be had.
+  void resize(unsigned workers);
+
   [[nodiscard]] ThreadPoolStats stats() const;
 
   // Other tasks from outside are placed by it from now on; those that wait stay where they are.
@@ -213,8 +223,9 @@ class MUSTER_API ThreadPool {
   // Where tasks with this key go: its worker, then whose it would be if that one left, and so on.
   [[nodiscard]] std::vector<unsigned> workers_for(std::string_view key, std::size_t most = 1);
 
-  // What happens in the pool from now on: tasks that fail or are dropped, back-pressure. Holds so
-  // many notices, and loses the oldest if nobody takes them. See muster/observe/notice_hub.hpp.
+  // What happens in the pool from now on: tasks that fail or are dropped, back-pressure, workers
+  // that come and go. Holds so many notices, and loses the oldest if nobody takes them. See
+  // muster/observe/notice_hub.hpp.
   [[nodiscard]] NoticeStream notices(std::size_t capacity = 1024);
 
   // All figures of this moment, in the same form for every kind of pool. Rates and utilisations are

@@ -18,6 +18,7 @@
 #include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
 #include <muster/policy/affinity_options.hpp>
+#include <muster/policy/scaling.hpp>
 #include <muster/policy/stealing.hpp>
 #include <muster/strategy.hpp>
 
@@ -65,10 +66,46 @@ struct DroppedTask {
   WhenFull when_full = WhenFull::drop_newest;
 };
 
+// What a new worker does before it gets its first task.
+struct WarmUp {
+  // Called on its thread, after on_worker_start. Must not throw.
+  std::function<void(unsigned worker)> prepare = {};
+
+  // It gets no task before this has passed, 0 or more, from when `prepare` was called. A stop does
+  // not wait for it.
+  Duration at_least{0};
+};
+
+// Workers were added or removed; one of the two is 0.
+struct ScalingChange {
+  unsigned added = 0;
+  unsigned removed = 0;
+  unsigned total = 0;  // workers from now on; new ones may still be warming up
+  std::string reason;  // "resize", or what the policy says
+};
+
 struct ThreadPoolOptions {
-  // Threads, up to 1024. 0: one per CPU that this process may use, by its mask and its cgroup
-  // quota.
+  // Threads to begin with, up to 1024. 0: one per CPU that this process may use, by its mask and
+  // its cgroup quota, as far as `scaling` and `max_workers` allow.
   unsigned workers = 0;
+
+  // Lets the pool add and remove workers by itself: looks every `check_every`, on the thread that
+  // serves its timers. Unset: there are as many as resize() says. Timing must not be off for
+  // ScalingPolicy::predictive.
+  std::optional<ScalingOptions> scaling = {};
+
+  // The most there can ever be, up to 1024; queues for so many are reserved, though not made. 0:
+  // the most of `workers`, `scaling->max_workers` and 32; fewer than 32 if the bound of `admission`
+  // would have to be counted for that, see there.
+  unsigned max_workers = 0;
+
+  // Workers that are added warm up while the others go on. The constructor waits for those it
+  // starts.
+  WarmUp warm_up = {};
+
+  // Called after the number of workers has changed, by resize() or by `scaling`, on the thread that
+  // changed it. Must not throw.
+  std::function<void(const ScalingChange&)> on_scaling = {};
 
   Queueing queueing = Queueing::stealing;
   IdlePolicy idle = IdlePolicy::balanced;
@@ -76,9 +113,9 @@ struct ThreadPoolOptions {
 
   // How many tasks may wait, and what happens to one from outside that finds no room. Always let in
   // and only counted: what workers post, and what goes on with work that was let in (continuations,
-  // coroutines, timers, groups, strands). A bound of 1024 per worker or more is not looked at until
-  // 1024 tasks from outside wait with each worker, and may then be passed by as many as threads
-  // post at that moment. With max_queued_per_key every task is counted.
+  // coroutines, timers, groups, strands). A bound of 1024 per worker or more, of `max_workers`, is
+  // not looked at until 1024 tasks from outside wait with each worker, and may then be passed by as
+  // many as threads post at that moment. With max_queued_per_key every task is counted.
   AdmissionOptions admission = {};
 
   // Called with each task that is dropped, on the thread that posts and finds no room. Must not
@@ -99,8 +136,9 @@ struct ThreadPoolOptions {
   AffinityOptions affinity = {};
 
   // When workers without work take tasks from others, and how many; with Queueing::stealing. The
-  // second sides of joins are taken whatever it says. Several at once, and in another order than
-  // they came, are taken only of those that were posted from outside.
+  // second sides of joins are taken whatever it says, and so is what comes to a worker that has
+  // ended already while a pool stops. Several at once, and in another order than they came, are
+  // taken only of those that were posted from outside.
   StealingOptions stealing = {};
 
   // Callables of 41 to 48 bytes have no room for the time of their post: how long these wait is not
@@ -113,7 +151,7 @@ struct ThreadPoolOptions {
   // own.
   std::optional<Duration> priority_aging = {};
 
-  // Threads beyond `workers`, up to 1024, that stand in for workers which wait in blocking() or for
+  // Threads beyond these, up to 1024, that stand in for workers which wait in blocking() or for
   // a future. They are started when they are needed, and kept.
   unsigned max_spare_workers = 32;
 
@@ -121,8 +159,8 @@ struct ThreadPoolOptions {
   // serves the pool's timeouts. Unset: it is logged. Must not throw.
   std::function<void(std::exception_ptr)> on_error = {};
 
-  // Called on each worker's thread, first and last thing; spares have the numbers from `workers`
-  // on. Must not throw.
+  // Called on each worker's thread, first and last thing; spares have the numbers from
+  // `max_workers` on. A worker that was removed may come again. Must not throw.
   std::function<void(unsigned worker)> on_worker_start = {};
   std::function<void(unsigned worker)> on_worker_exit = {};
 
@@ -145,6 +183,7 @@ MUSTER_API std::vector<BadField> validate(const ThreadPoolOptions& options);
 // Exact while the pool is idle, otherwise a little out of date.
 struct ThreadPoolStats {
   struct Worker {
+    unsigned number = 0;  // as its hooks are told
     std::uint64_t completed = 0;
     std::uint64_t failed = 0;   // of those, posted tasks that threw
     std::uint64_t dropped = 0;  // of those, tasks that a stop discarded
@@ -164,13 +203,13 @@ struct ThreadPoolStats {
     std::vector<std::uint64_t> stolen_from = {};
   };
 
-  // Those that were started, in their order; spares behind the others.
+  // Those that were ever started, by number; spares behind the others.
   std::vector<Worker> workers = {};
 
   std::uint64_t submitted = 0;  // tasks, by whatever name they were handed over
   std::uint64_t completed = 0;
   std::uint64_t queued = 0;    // wait now; all else that was submitted is active or completed
-  unsigned total_workers = 0;  // started
+  unsigned total_workers = 0;  // that have a thread
   unsigned busy_workers = 0;   // each has one active task
   unsigned idle_workers = 0;   // the others
   unsigned sleeping_workers = 0;

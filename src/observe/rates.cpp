@@ -17,6 +17,17 @@ void raise(std::uint64_t& highest, std::uint64_t& figure) noexcept {
   highest = figure = std::max(highest, figure);
 }
 
+// Others may come between two workers.
+std::vector<Duration> by_id(const PoolSnapshot& snapshot, std::span<const Duration> busy) {
+  std::vector<Duration> times;
+  for (std::size_t i = 0; i < std::min(busy.size(), snapshot.workers.size()); ++i) {
+    const std::size_t id = snapshot.workers[i].id;
+    if (id >= times.size()) times.resize(id + 1);
+    times[id] = busy[i];
+  }
+  return times;
+}
+
 }  // namespace
 
 Duration Rates::Sum::mean_since(const Sum& before) const {
@@ -39,7 +50,7 @@ void Rates::fill(PoolSnapshot& snapshot, std::span<const Duration> busy, std::ui
                .completed = completed,
                .waits = Sum(snapshot.latency.queue_wait),
                .runs = Sum(snapshot.latency.run),
-               .busy = {busy.begin(), busy.end()}};
+               .busy = by_id(snapshot, busy)};
   std::uint64_t failed = 0;
   for (const PoolSnapshot::Worker& worker : snapshot.workers) failed += worker.failed;
   snapshot.tasks = {.succeeded = completed - std::min(failed, completed), .failed = failed};
@@ -50,8 +61,10 @@ void Rates::fill(PoolSnapshot& snapshot, std::span<const Duration> busy, std::ui
   const Duration span = now - before.time;
   if (span <= Duration::zero()) return;
   for (std::size_t i = 0; i < std::min(busy.size(), snapshot.workers.size()); ++i) {
-    const Duration then = i < before.busy.size() ? before.busy[i] : Duration::zero();
-    snapshot.workers[i].utilisation = share(busy[i] - then, span);
+    PoolSnapshot::Worker& worker = snapshot.workers[i];
+    const bool was_there = worker.id < before.busy.size();
+    const Duration then = was_there ? before.busy[worker.id] : Duration::zero();
+    worker.utilisation = share(busy[i] - then, span);
   }
   snapshot.throughput = {
       .tasks_per_second = static_cast<double>(completed - before.completed) /

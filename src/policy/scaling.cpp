@@ -152,7 +152,10 @@ ScalingDecision Scaler::wish_by_depth(const ScalingInput& input) {
 ScalingDecision Scaler::wish_by_prediction(const ScalingInput& input) {
   trend_.observe(input.now, input.arrivals);
   const bool overloaded = stays_overloaded(input);
-  if (input.completions == 0) return wish_by_ratio(input);
+  // Nothing is known about the time of tasks: none has ended, or none of these was timed.
+  if (input.completions == 0 || input.average_task_time == Duration::zero()) {
+    return wish_by_ratio(input);
+  }
 
   const PredictiveScaling& predictive = options_.predictive;
   const double rate = trend_.rate_after(predictive.horizon);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include <muster/observe/snapshot.hpp>
 #include <muster/policy/affinity_options.hpp>
 #include <muster/policy/hash_ring.hpp>
+#include <muster/policy/key_hash.hpp>
 #include <muster/policy/sessions.hpp>
 #include <muster/sync/mutex.hpp>
 
@@ -36,7 +38,11 @@ class Affinities {
   std::vector<unsigned> preferences(std::uint64_t key_hash, std::size_t workers, std::size_t most,
                                     Time now) MUSTER_EXCLUDES(mutex_);
 
-  [[nodiscard]] bool counts_keys() const noexcept { return max_queued_ != 0; }
+  // Its hash, if the tasks of a key are counted and there is one.
+  [[nodiscard]] std::optional<std::uint64_t> counted(const std::optional<std::string>& key) const {
+    if (!key || !counts_keys()) return std::nullopt;
+    return hash_key(*key);
+  }
 
   // A task of this key is about to wait. False: too many do. Without a limit, always true.
   [[nodiscard]] bool try_enter(std::uint64_t key_hash) MUSTER_EXCLUDES(mutex_);
@@ -54,6 +60,7 @@ class Affinities {
     Sessions sessions;
   };
 
+  [[nodiscard]] bool counts_keys() const noexcept { return max_queued_ != 0; }
   Keys& keys_for(std::size_t workers, Time now) MUSTER_REQUIRES(mutex_);
 
   // Fixed at construction.

@@ -27,40 +27,52 @@ std::string message_of(const std::exception_ptr& error) {
   }
 }
 
+std::shared_ptr<Timers> make_timers(Crew& crew, const ThreadPoolOptions& options) {
+  if (Simulation* const world = options.simulation; world != nullptr) {
+    return std::make_shared<Timers>(crew, &crew, world->clock(), std::nullopt);
+  }
+  return std::make_shared<Timers>(crew, &crew, real_clock(), options.thread_name);
+}
+
 }  // namespace
 
 Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
     : options_(options),
       topology_(std::move(topology)),
       cpus_(place_workers(topology_, options)),
-      gate_(options.admission, options.workers * Worker::kRingCapacity,
+      gate_(options.admission, options.max_workers * Worker::kRingCapacity,
             [this](BackPressure state, std::size_t queued) { on_back_pressure(state, queued); }),
       meter_(options.timing),
       rates_(current_time()),
+      staff_({.most = options.max_workers,
+              .spares = options.max_spare_workers,
+              .wanted = options.workers}),
       placer_(*this, options),
       affinities_(options.affinity, options.admission.max_queued_per_key),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
       steals_(options.stealing.enabled),
-      roster_(options.workers, options.max_spare_workers, [this] { recruit(); }),
-      slots_(options.workers + options.max_spare_workers),
-      timers_(make_timers()),
+      roster_(options.max_workers, options.max_spare_workers, [this] { recruit(); }),
+      threads_(options.max_workers + options.max_spare_workers, options.thread_name, cpus_),
+      timers_(make_timers(*this, options_)),
       ranked_(options.priority_aging),
-      spares_(options.max_spare_workers) {
+      spares_(options.max_spare_workers),
+      autoscaling_(*this, options.scaling) {
   time_for_strategy();
-  if (options_.simulation != nullptr) {
-    make_all();
-  } else if (options_.start == Start::eager) {
+  try {
     start_all();
-  } else {
-    roster_.set_absent(options_.workers);
+    autoscaling_.begin();
+  } catch (...) {
+    end({});
+    leave_simulation();
+    throw;
   }
 }
 
 void Crew::set_strategy(const StrategyChoice& strategy) {
   const std::string before = placer_.set_strategy(strategy);
   time_for_strategy();
-  tell([&] { return StrategyChanged{.from = before, .to = placer_.strategy_name()}; });
+  notices_.tell([&] { return StrategyChanged{.from = before, .to = placer_.strategy_name()}; });
 }
 
 // A strategy of the user's is told how long each task took.
@@ -69,15 +81,12 @@ void Crew::time_for_strategy() noexcept {
   meter_.set_timing(times_all ? Timing::full : options_.timing);
 }
 
-std::shared_ptr<Timers> Crew::make_timers() {
-  if (Simulation* const world = options_.simulation; world != nullptr) {
-    return std::make_shared<Timers>(*this, this, world->clock(), std::nullopt);
-  }
-  return std::make_shared<Timers>(*this, this, real_clock(), options_.thread_name);
-}
-
 Crew::~Crew() {
   stop({});
+  leave_simulation();
+}
+
+void Crew::leave_simulation() noexcept {
   if (options_.simulation != nullptr) options_.simulation->leave(*this);
 }
 
@@ -94,25 +103,20 @@ void Crew::orphan() noexcept {
 }
 
 bool Crew::has_work() noexcept {
-  if (ranked_.size_approx() != 0) return true;
-  const std::size_t span = worker_span();
-  for (std::size_t i = 0; i < span; ++i) {
-    Worker* const each = worker(i);
-    if (each != nullptr && each->has_work_approx()) return true;
-  }
-  return false;
+  return ranked_.size_approx() != 0 ||
+         staff_.any_of([](Worker& each) { return each.has_work_approx(); });
 }
 
 Crew::Counts Crew::counts() const noexcept {
   Counts counts;
   // sync(task-done): what the counted tasks did is visible, and so is what they have posted.
   counts.done = leftovers_done_.load(acquire) + unqueued_.load(acquire);  // sync(task-done)
-  for_each_worker([&](const Worker& worker) {
+  staff_.for_each([&](const Worker& worker) {
     const Worker::Counters& own = worker.counters();
     counts.done += own.done.load(acquire) + own.moved.load(acquire);  // sync(task-done)
   });
   counts.entered = shared_.pushed_approx() + ranked_.pushed_approx();
-  for_each_worker([&](const Worker& worker) {
+  staff_.for_each([&](const Worker& worker) {
     // relaxed: a count.
     counts.entered += worker.counters().posted.load(relaxed) + worker.inbox().pushed_approx() +
                       worker.affine().pushed_approx();
@@ -159,15 +163,21 @@ void Crew::wait_idle() {
 
 StopResult Crew::stop(const StopOptions& options) {
   if (is_orphaned(id())) return {};  // its threads are in another process
+  return end(options);
+}
+
+StopResult Crew::end(const StopOptions& options) {
   // relaxed: workers see it a little later.
   if (options.mode == Stop::discard) discarding_.store(true, relaxed);
   timers_->close();
   // sync(closed): seq_cst, with the fence of wake_all() behind it: whoever posts sees it, or its
   // task is seen by the workers before they end.
   closed_.store(true, seq_cst);
-  // Whoever is being started is there now, and nobody else is started, but for spares.
+  // Whoever is being started is there now, and nobody else is started, but for spares. Nobody
+  // leaves either: the end is the same for all.
   {
-    const MutexLock lock(start_mutex_);
+    const MutexLock lock(staff_.mutex);
+    staff_.close();
   }
   gate_.close();
   spares_.close();
@@ -180,9 +190,7 @@ StopResult Crew::stop(const StopOptions& options) {
   {
     const MutexLock lock(stop_mutex_);
     if (joined_) return {};
-    for (Slot& slot : slots_) {
-      if (slot.thread.joinable()) slot.thread.join();
-    }
+    threads_.join_all();
     timers_->finish();  // only now: tasks that run until their timeout have ended
     joined_ = true;
   }
@@ -197,15 +205,7 @@ bool Crew::wait_for_ends(std::optional<Duration> timeout) {
     return options_.simulation->play_until([this] { return is_quiescent(); }, deadline, "stop()");
   }
   const BlockingRegion region;  // on a worker of another pool
-  const MutexLock lock(idle_mutex_);
-  while (running_workers_ != 0) {
-    if (deadline == Time::max()) {
-      ended_.wait(idle_mutex_);
-    } else if (!ended_.wait_until(idle_mutex_, deadline)) {
-      return running_workers_ == 0;
-    }
-  }
-  return true;
+  return threads_.wait_for_ends(deadline);
 }
 
 // The timer thread, or what a timeout calls there, cannot wait for its own end: whoever stops runs
@@ -230,21 +230,20 @@ void Crew::run_leftovers() {
   };
   Closure task;
   while (ranked_.try_pop_urgent(task)) run(task);
-  for (std::size_t i = 0; i < options_.workers; ++i) {
-    Worker* const each = worker(i);
-    while (each != nullptr && each->inbox().try_pop(task) != SpillPop::empty) run(task);
-    AffineTask affine;
-    while (each != nullptr && each->affine().pop(kLowestPriority, affine)) {
+  staff_.for_each([&](Worker& each) {
+    while (each.inbox().try_pop(task) != SpillPop::empty) run(task);
+    for (AffineTask affine; each.affine().pop(kLowestPriority, affine);) {
       affinities_.leave(affine.key_hash);
       run(affine.task);
     }
-  }
+  });
   while (try_pop_shared(task)) run(task);
   note_idle();
 }
 
 void Crew::report(std::exception_ptr error, std::string_view task_name) noexcept {
-  tell([&] { return TaskFailed{.name = std::string(task_name), .what = message_of(error)}; });
+  notices_.tell(
+      [&] { return TaskFailed{.name = std::string(task_name), .what = message_of(error)}; });
   if (options_.on_error) return options_.on_error(std::move(error));
   MUSTER_LOG(LogLevel::error,
              (task_name.empty() ? "a posted task" : "posted task \"" + std::string(task_name) + '"')
@@ -255,11 +254,17 @@ void Crew::note_failure() noexcept {
   if (origin() == Origin::inside) Worker::current()->note_failure();
 }
 
-bool Crew::pop_shared(Closure& out) {
-  return shared_.pop(
+bool Crew::pop_shared(Worker& worker, Closure& out) {
+  const auto has_ended = [&] {
+    if (is_finished() || staff_.is_one_too_many(worker.index())) return true;
+    worker.begin_idle();
+    return false;
+  };
+  const bool has_popped = shared_.pop(
       out, [this](Closure& task) { return ranked_.try_pop_urgent(task); },
-      [this](Closure& task) { return ranked_.try_pop_idle(task); },
-      [this] { return is_finished(); });
+      [this](Closure& task) { return ranked_.try_pop_idle(task); }, has_ended);
+  worker.end_idle();
+  return has_popped;
 }
 
 bool Crew::try_pop_shared(Closure& out) {

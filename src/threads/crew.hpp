@@ -1,7 +1,7 @@
 // crew.hpp: the workers of one pool and what they share.
 //
-// A worker is made by its own thread, so that its memory is near the CPU that it runs on. Regular
-// workers have the numbers from 0 on, in the order in which they are started; spares follow.
+// A worker is made by its own thread, so that its memory is near the CPU that it runs on. Which
+// there are, by what numbers, says the staff.
 //
 // A task is counted before anybody can take it, and when it is done. The crew is quiescent when
 // both counts are equal, read in this order: first what is done, then what has entered.
@@ -17,11 +17,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <muster/base/cpu_topology.hpp>
-#include <muster/base/log.hpp>
 #include <muster/observe/notice_hub.hpp>
 #include <muster/observe/rates.hpp>
 #include <muster/observe/snapshot.hpp>
@@ -36,6 +34,7 @@
 #include <muster/threads/roster.hpp>
 
 #include "threads/affinities.hpp"
+#include "threads/autoscaling.hpp"
 #include "threads/gate.hpp"
 #include "threads/meter.hpp"
 #include "threads/placement.hpp"
@@ -43,7 +42,9 @@
 #include "threads/ranked_queue.hpp"
 #include "threads/shared_queue.hpp"
 #include "threads/spares.hpp"
+#include "threads/staff.hpp"
 #include "threads/worker.hpp"
+#include "threads/worker_threads.hpp"
 
 namespace muster {
 
@@ -51,7 +52,8 @@ class Timers;
 
 class Crew final : public Executor, public Employer {
  public:
-  // `options` are valid, name a number of workers and no CPU that `topology` does not have.
+  // `options` are valid, name `workers` and `max_workers`, and no CPU that `topology` does not
+  // have.
   Crew(const ThreadPoolOptions& options, CpuTopology topology);
   ~Crew() override;
 
@@ -81,6 +83,10 @@ class Crew final : public Executor, public Employer {
   std::vector<unsigned> workers_for(std::string_view key, std::size_t most);
   void set_strategy(const StrategyChoice& strategy);
 
+  // Throws Stopped, SystemFailure.
+  void resize(const Resizing& resizing, const std::string& reason) MUSTER_EXCLUDES(staff_.mutex);
+  const Staff& staff() const noexcept { return staff_; }
+
   // --- for a simulation ---
 
   // Those that are not in the middle of a task; if there is none, a spare, if there may be one.
@@ -91,24 +97,33 @@ class Crew final : public Executor, public Employer {
   const ThreadPoolOptions& options() const noexcept { return options_; }
   Roster& roster() noexcept { return roster_; }
 
-  // Numbers of workers are below this.
-  std::size_t worker_span() const noexcept {
-    return options_.workers + started_spares_.load(acquire);  // sync(spare-started)
-  }
-  bool is_spare(std::size_t index) const noexcept { return index >= options_.workers; }
-
   // Null: not started.
-  Worker* worker(std::size_t index) const noexcept {
-    return slots_[index].present.load(acquire);  // sync(worker-made): pairs with work_as()
-  }
+  Worker* worker(std::size_t index) const noexcept { return staff_.worker(index); }
 
   // A number for a drain of a worker's queue, greater than any before.
   std::uint64_t next_drain() noexcept {
     return drains_.fetch_add(1, relaxed) + 1;  // relaxed: a number
   }
 
-  // Groups of regular workers, nearest first.
+  // Groups of regular workers, nearest first; none if it is all the same.
   StealOrder steal_order_of(std::size_t index) const;
+
+  // A worker on its own thread: warms up, is counted as searching from now on, is one too many
+  // (false: is not).
+  [[nodiscard]] bool warms_up() const noexcept;
+  void warm_up(std::size_t index) MUSTER_EXCLUDES(staff_.mutex);
+  void begin_work(std::size_t index) MUSTER_EXCLUDES(staff_.mutex);
+  [[nodiscard]] bool leave(std::size_t index) MUSTER_EXCLUDES(staff_.mutex, idle_mutex_);
+
+  // What waits with this worker and those behind it, if they do not serve, goes to those who do.
+  // Requires: a full fence since something was put there.
+  void hand_over(std::size_t index) noexcept;
+
+  // One task, to the worker whose number it gives. Once it is counted, notify_heir() and
+  // hand_over() with that number must follow.
+  [[nodiscard]] std::size_t rehome(Closure&& task) noexcept;
+  [[nodiscard]] std::size_t rehome(AffineTask&& task) noexcept;
+  void notify_heir(std::size_t index) noexcept;
 
   // The calling worker waits for something; a spare takes its place.
   Cover begin_blocking() noexcept override;
@@ -129,6 +144,11 @@ class Crew final : public Executor, public Employer {
     return discarding_.load(relaxed);  // relaxed: a little later will do
   }
 
+  // No more is accepted.
+  bool is_closed() const noexcept {
+    return closed_.load(relaxed);  // relaxed: whoever closes wakes those who have not seen it
+  }
+
   // Everything that was accepted is done, and no more is accepted.
   bool is_finished() const noexcept;
 
@@ -136,6 +156,10 @@ class Crew final : public Executor, public Employer {
   void note_idle() MUSTER_EXCLUDES(idle_mutex_);
 
   NoticeHub& notices() noexcept { return notices_; }
+
+  // Tasks that wait now; tasks that ever came.
+  [[nodiscard]] std::size_t queued_approx() noexcept;
+  [[nodiscard]] std::uint64_t arrivals_approx() const noexcept;
 
   // After a change that nobody counts: back-pressure may be over.
   void note_fewer_queued() noexcept {
@@ -150,7 +174,7 @@ class Crew final : public Executor, public Employer {
   void note_failure() noexcept;
 
   // `global` queueing: blocks until there is a task, or the crew has finished (false).
-  bool pop_shared(Closure& out);
+  bool pop_shared(Worker& worker, Closure& out);
   bool try_pop_shared(Closure& out);
 
  private:
@@ -160,40 +184,36 @@ class Crew final : public Executor, public Employer {
   };
   Counts counts() const noexcept;
   bool is_quiescent() const noexcept;
-  bool wait_for_ends(std::optional<Duration> timeout) MUSTER_EXCLUDES(idle_mutex_);
+  StopResult end(const StopOptions& options) MUSTER_EXCLUDES(stop_mutex_, staff_.mutex);
+  void leave_simulation() noexcept;
+  bool wait_for_ends(std::optional<Duration> timeout);
   ThreadPoolStats lifetime_stats() const;
-  void add_worker(Worker& worker, PoolSnapshot& snapshot) const;
-  std::shared_ptr<Timers> make_timers();
+  [[nodiscard]] WorkerState state_of(const Worker& worker) const noexcept;
   void time_for_strategy() noexcept;
 
-  // Those that were started.
-  template <class Visit>
-  void for_each_worker(const Visit& visit) const {
-    const std::size_t span = worker_span();
-    for (std::size_t i = 0; i < span; ++i) {
-      if (Worker* const each = worker(i)) visit(*each);
-    }
-  }
+  void make_worker(std::size_t index, std::uint64_t seed);
+  void start_all() MUSTER_EXCLUDES(staff_.mutex);
+  void recruit() noexcept MUSTER_EXCLUDES(staff_.mutex);
+  std::size_t start_first() MUSTER_EXCLUDES(staff_.mutex);
+  void start_regular(std::size_t index) MUSTER_REQUIRES(staff_.mutex);
+  void play_as(std::size_t index) MUSTER_EXCLUDES(staff_.mutex);
+  bool start_spare() noexcept MUSTER_EXCLUDES(staff_.mutex);
+  [[nodiscard]] std::future<void> start(std::size_t index) MUSTER_REQUIRES(staff_.mutex);
 
-  std::size_t ensure_all_started() MUSTER_EXCLUDES(start_mutex_);
-  void make_all();
-  Worker& make_worker(std::size_t index);
-  void start_all() MUSTER_EXCLUDES(start_mutex_);
-  void recruit() noexcept MUSTER_EXCLUDES(start_mutex_);
-  std::size_t start_first() MUSTER_EXCLUDES(start_mutex_);
-  void start_next() MUSTER_REQUIRES(start_mutex_);
-  bool start_spare() noexcept MUSTER_EXCLUDES(start_mutex_);
-  [[nodiscard]] std::future<void> start(std::size_t index) MUSTER_REQUIRES(start_mutex_);
-  void finish_start(std::size_t index, std::future<void>& ready);
-  void work_as(std::size_t index, std::promise<void>& made) MUSTER_EXCLUDES(idle_mutex_);
-  void note_end() MUSTER_EXCLUDES(idle_mutex_);
-
-  // How many regular workers there are: one at least.
+  // How many regular workers serve: one at least.
   std::size_t ensure_started() {
-    const std::size_t started = started_regulars_.load(acquire);  // sync(regulars-started)
-    return started != 0 ? started : start_first();
+    const std::size_t serving = staff_.serving();
+    return serving != 0 ? serving : start_first();
   }
-  void pin(std::size_t index) const;
+
+  // How many there are to divide keys among.
+  std::size_t ensure_all_started() MUSTER_EXCLUDES(staff_.mutex);
+  [[nodiscard]] bool can_wait_for_workers() const noexcept;
+
+  void hire() MUSTER_REQUIRES(staff_.mutex);
+  void welcome() MUSTER_EXCLUDES(staff_.mutex);
+  void see_off() MUSTER_EXCLUDES(staff_.mutex);
+  void note_staff() MUSTER_REQUIRES(staff_.mutex);
 
   // How a task gets in when there is no room. From inside, and what follows from tasks that were
   // accepted, always.
@@ -203,7 +223,6 @@ class Crew final : public Executor, public Employer {
   enum class Room { found, pool_is_full, key_is_full };
   [[nodiscard]] bool find_room(const TaskOptions& options, Closure& task, Entry entry);
   [[nodiscard]] Room look_for_room(const TaskOptions& options);
-  [[nodiscard]] std::optional<std::uint64_t> counted_key(const TaskOptions& options) const;
   [[nodiscard]] bool wait_for_room(const TaskOptions& options);
   [[noreturn]] void reject(Room room);
   bool drop_oldest(Room room, const TaskOptions& options);
@@ -212,18 +231,7 @@ class Crew final : public Executor, public Employer {
   bool take_oldest_from(Worker& worker, Closure& task);
   void drop(Closure&& task, WhenFull when_full);
   void run_here(Closure&& task);
-  std::size_t queued_approx() noexcept;
   void on_back_pressure(BackPressure state, std::size_t queued) noexcept;
-
-  // Tells subscribers what `make` gives, if there are any.
-  template <class Make>
-  void tell(const Make& make) noexcept {
-    try {
-      notices_.publish(make);
-    } catch (const std::exception& error) {
-      MUSTER_LOG(LogLevel::warning, "subscribers could not be told: " << error.what());
-    }
-  }
 
   // Into whose inbox it went. Not an optional: to return that from so deep inside is a store of one
   // byte and a load of eight, which waits for the task to leave for the other CPU's cache.
@@ -236,17 +244,12 @@ class Crew final : public Executor, public Employer {
   void enqueue_entered(const TaskOptions& options, Closure&& task, Origin origin);
   void enqueue(const TaskOptions& options, Closure&& task, Origin origin);
   void enqueue_affine(const TaskOptions& options, Closure&& task);
+  void notify_of_affine(std::size_t home, AffinityClass affinity_class) noexcept;
   void enqueue_shared(Closure&& task, Origin origin);
   [[noreturn]] void refuse() const;
   [[nodiscard]] Origin origin() const noexcept;
   void stop_and_run_leftovers();
   void run_leftovers();
-
-  struct Slot {
-    Atomic<Worker*> present = nullptr;
-    std::unique_ptr<Worker> worker;  // written by its thread
-    std::thread thread;              // written by who starts it
-  };
 
   // Fixed at construction.
   const ThreadPoolOptions options_;
@@ -256,13 +259,14 @@ class Crew final : public Executor, public Employer {
   Gate gate_;
   Meter meter_;
   Rates rates_;
+  Staff staff_;
   Placer placer_;
   Affinities affinities_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them
   const bool steals_;       // workers take tasks from each other
   Roster roster_;
-  std::vector<Slot> slots_;
+  WorkerThreads threads_;
   const std::shared_ptr<Timers> timers_;
 
   // Any thread.
@@ -277,10 +281,7 @@ class Crew final : public Executor, public Employer {
   SharedQueue shared_;  // `global` queueing only
   Spares spares_;
 
-  // Written under start_mutex_.
-  Mutex start_mutex_;
-  Atomic<std::size_t> started_regulars_ = 0;
-  Atomic<std::size_t> started_spares_ = 0;
+  Autoscaling autoscaling_;
 
   // Guarded by stop_mutex_.
   Mutex stop_mutex_;
@@ -289,8 +290,6 @@ class Crew final : public Executor, public Employer {
   // Those who wait for idleness sleep on idle_; what they wait for is atomic.
   Mutex idle_mutex_;
   ConditionVariable idle_;
-  ConditionVariable ended_;
-  std::size_t running_workers_ MUSTER_GUARDED_BY(idle_mutex_) = 0;
 
   // Guarded by stats_mutex_: what the counts were at the last reset.
   mutable Mutex stats_mutex_;

@@ -1,176 +1,171 @@
 // crew_members.cpp: starting workers, and spares for those that block.
 #include <exception>
-#include <pthread.h>
-#include <sched.h>
-#include <string>
-#include <system_error>
+#include <memory>
 #include <utility>
 
 #include <muster/base/log.hpp>
 #include <muster/simulation.hpp>
 
 #include "threads/crew.hpp"
+#include "threads/timers.hpp"
 
 namespace muster {
-namespace {
-
-[[noreturn]] void throw_start_failure(std::size_t index, const std::system_error& error) {
-  throw SystemFailure("start worker " + std::to_string(index), error.code().value(),
-                      "ask for fewer workers, or allow more threads");
-}
-
-}  // namespace
 
 // The thread is there when this returns, the worker when what it returns is ready.
 std::future<void> Crew::start(std::size_t index) {
+  return threads_.start(
+      index,
+      [this](std::size_t number) {
+        if (worker(number) == nullptr) make_worker(number, number + 1);
+      },
+      [this](std::size_t number) { worker(number)->main(); });
+}
+
+void Crew::make_worker(std::size_t index, std::uint64_t seed) {
+  staff_.keep(index, std::make_unique<Worker>(*this, index, seed));
+}
+
+// As a thread would, in a simulation.
+void Crew::play_as(std::size_t index) {
   {
-    const MutexLock lock(idle_mutex_);
-    ++running_workers_;
+    const MutexLock lock(staff_.mutex);
+    staff_.come(index);
   }
-  std::promise<void> made;
-  std::future<void> ready = made.get_future();
-  try {
-    slots_[index].thread =
-        std::thread([this, index, made = std::move(made)]() mutable { work_as(index, made); });
-  } catch (const std::system_error& error) {
-    note_end();
-    throw_start_failure(index, error);
-  }
-  return ready;
+  if (worker(index) == nullptr) make_worker(index, options_.simulation->random()());
+  worker(index)->begin_idle();
+  if (options_.warm_up.prepare) options_.warm_up.prepare(static_cast<unsigned>(index));
+  if (options_.warm_up.at_least == Duration::zero()) return begin_work(index);
+  timers_->watch(options_.warm_up.at_least, Closure([this, index] {
+                   begin_work(index);
+                   worker(index)->leave_if_one_too_many();
+                 }));
 }
 
-void Crew::finish_start(std::size_t index, std::future<void>& ready) {
-  try {
-    ready.get();
-  } catch (...) {
-    slots_[index].thread.join();
-    throw;
-  }
+bool Crew::warms_up() const noexcept {
+  return options_.warm_up.prepare || options_.warm_up.at_least != Duration::zero();
 }
 
-// A worker's thread.
-void Crew::work_as(std::size_t index, std::promise<void>& made) {
-  Slot& slot = slots_[index];
-  try {
-    const std::string name = options_.thread_name + '-' + std::to_string(index);
-    pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-    if (!cpus_.empty()) pin(index);
-    slot.worker = std::make_unique<Worker>(*this, index, index + 1);
-  } catch (...) {
-    note_end();
-    made.set_exception(std::current_exception());
-    return;
-  }
+void Crew::warm_up(std::size_t index) {
+  const Time until = time_after(real_clock().now(), options_.warm_up.at_least);
+  if (options_.warm_up.prepare) options_.warm_up.prepare(static_cast<unsigned>(index));
+  const MutexLock lock(staff_.mutex);
+  staff_.wait_until(until);
+}
+
+void Crew::begin_work(std::size_t index) {
   // Before it can be counted on: whoever recruits must not recruit one more meanwhile.
-  roster_.begin_search();
-  // sync(worker-made): pairs with worker().
-  slot.present.store(slot.worker.get(), release);
-  made.set_value();
-  slot.worker->main();
-  note_end();
-}
-
-void Crew::pin(std::size_t index) const {
-  const auto set_of = [](unsigned last) {
-    const auto free = [](cpu_set_t* set) { CPU_FREE(set); };
-    return std::unique_ptr<cpu_set_t, decltype(free)>(CPU_ALLOC(last + 1), free);
-  };
-  const unsigned last = *std::max_element(cpus_.begin(), cpus_.end());
-  const auto set = set_of(last);
-  const std::size_t bytes = CPU_ALLOC_SIZE(last + 1);
-  CPU_ZERO_S(bytes, set.get());
-  if (is_spare(index)) {
-    for (const unsigned cpu : cpus_) CPU_SET_S(cpu, bytes, set.get());
-  } else {
-    CPU_SET_S(cpus_[index], bytes, set.get());
+  if (options_.simulation == nullptr) roster_.begin_search();
+  if (staff_.is_spare(index)) return;
+  {
+    const MutexLock lock(staff_.mutex);
+    // Before whoever waits for it goes on.
+    notices_.tell([&] { return WorkerAdded{.worker = static_cast<unsigned>(index)}; });
+    staff_.begin_work(index);
+    note_staff();
   }
-  if (const int error = pthread_setaffinity_np(pthread_self(), bytes, set.get()); error != 0) {
-    throw SystemFailure("pin worker " + std::to_string(index), error,
-                        "name CPUs that this process may use");
-  }
-}
-
-// For a simulation: all without threads.
-void Crew::make_all() {
-  options_.simulation->enter(*this);
-  for (std::size_t i = 0; i < options_.workers; ++i) make_worker(i);
-  started_regulars_.store(options_.workers, release);  // sync(regulars-started)
-}
-
-Worker& Crew::make_worker(std::size_t index) {
-  Slot& slot = slots_[index];
-  slot.worker = std::make_unique<Worker>(*this, index, options_.simulation->random()());
-  slot.present.store(slot.worker.get(), release);  // sync(worker-made)
-  return *slot.worker;
+  placer_.meet_workers();
 }
 
 void Crew::add_idle_workers(std::vector<Worker*>& idle) {
   const std::size_t others = idle.size();
-  for_each_worker([&](Worker& worker) {
-    if (!worker.is_playing()) idle.push_back(&worker);
+  staff_.for_each([&](Worker& each) {
+    const std::size_t number = each.index();
+    const bool works = staff_.is_spare(number) || staff_.phase(number) == Staff::Phase::working;
+    if (works && !each.is_playing()) idle.push_back(&each);
   });
-  const std::size_t started = started_spares_.load(relaxed);  // relaxed: there is one thread
-  if (idle.size() != others || started == options_.max_spare_workers) return;
-  started_spares_.store(started + 1, relaxed);  // relaxed: as above
-  idle.push_back(&make_worker(options_.workers + started));
+  const std::size_t next = staff_.end_of_spares();
+  if (idle.size() != others || next - staff_.first_spare() == options_.max_spare_workers) return;
+  const MutexLock lock(staff_.mutex);
+  make_worker(next, options_.simulation->random()());
+  staff_.set_spares(next + 1 - staff_.first_spare());
+  idle.push_back(worker(next));
 }
 
+// Those that are to be there when the pool is.
 void Crew::start_all() {
-  const MutexLock lock(start_mutex_);
-  std::vector<std::future<void>> ready;
-  try {
-    for (std::size_t i = 0; i < options_.workers; ++i) ready.push_back(start(i));
-    for (std::size_t i = 0; i < options_.workers; ++i) finish_start(i, ready[i]);
-  } catch (...) {
-    closed_.store(true, seq_cst);  // sync(closed): as in stop()
-    roster_.wake_all();
-    shared_.wake_all();
-    for (Slot& slot : slots_) {
-      if (slot.thread.joinable()) slot.thread.join();
-    }
-    throw;
+  if (options_.simulation != nullptr) {
+    options_.simulation->enter(*this);
+    for (std::size_t i = 0; i < options_.workers; ++i) play_as(i);
+    options_.simulation->play_until([this] { return staff_.serving() == options_.workers; },
+                                    Time::max(), "the workers' warm_up");
+    return;
   }
-  started_regulars_.store(options_.workers, release);  // sync(regulars-started)
+  const MutexLock lock(staff_.mutex);
+  note_staff();
+  if (options_.start == Start::lazy) return;
+  std::vector<std::future<void>> made;
+  for (std::size_t i = 0; i < options_.workers; ++i) {
+    staff_.come(i);
+    made.push_back(start(i));
+  }
+  for (std::size_t i = 0; i < options_.workers; ++i) threads_.finish_start(i, made[i]);
+  staff_.wait_until_serving(options_.workers);
 }
 
 // The first of a crew that starts when it is needed. Throws if there is none to count on.
 std::size_t Crew::start_first() {
-  const MutexLock lock(start_mutex_);
+  if (origin() == Origin::inside) return 0;  // it is here, and warms up
+  const MutexLock lock(staff_.mutex);
   if (closed_.load(relaxed)) refuse();  // relaxed: stop() takes the mutex after it
-  // relaxed: written under the mutex only.
-  if (const std::size_t started = started_regulars_.load(relaxed); started != 0) return started;
-  start_next();
-  return 1;
+  if (staff_.serving() == 0 && !staff_.is_somebody_coming()) start_regular(0);
+  staff_.wait_until_serving(1);
+  return staff_.serving();
 }
 
-// For tasks that must wait with a certain worker.
+// Those who come later, or are wanted later, take over their share of the keys then. 0 only for a
+// worker that warms up before any serves.
 std::size_t Crew::ensure_all_started() {
-  // sync(regulars-started)
-  if (started_regulars_.load(acquire) == options_.workers) return options_.workers;
-  const MutexLock lock(start_mutex_);
-  if (closed_.load(relaxed)) refuse();  // relaxed: stop() takes the mutex after it
-  // relaxed: written under the mutex only.
-  while (started_regulars_.load(relaxed) != options_.workers) start_next();
-  return options_.workers;
+  if (staff_.serving() == staff_.wanted() || options_.start == Start::eager) {
+    return ensure_started();
+  }
+  {
+    const MutexLock lock(staff_.mutex);
+    // relaxed: stop() takes the mutex after it.
+    for (std::size_t i = 0; i < staff_.wanted() && !closed_.load(relaxed); ++i) {
+      if (!staff_.is_there(i)) start_regular(i);
+    }
+    if (can_wait_for_workers()) {
+      for (std::size_t i = 0; i < staff_.wanted(); ++i) staff_.wait_until_there(i);
+    }
+  }
+  return ensure_started();
 }
 
-void Crew::start_next() {
-  const std::size_t next = started_regulars_.load(relaxed);  // relaxed: written under the mutex
-  std::future<void> ready = start(next);
-  finish_start(next, ready);
-  started_regulars_.store(next + 1,
-                          release);  // sync(regulars-started): pairs with ensure_started()
-  roster_.set_absent(options_.workers - (next + 1));
+// If that takes no time; but not on a thread of the pool, which may be the very one that is about
+// to end before the next can come.
+bool Crew::can_wait_for_workers() const noexcept {
+  return !warms_up() && origin() == Origin::outside && !timers_->is_own_thread();
+}
+
+void Crew::start_regular(std::size_t index) {
+  const Staff::Phase before = staff_.phase(index);
+  staff_.come(index);
+  try {
+    std::future<void> made = start(index);
+    threads_.finish_start(index, made);
+  } catch (...) {
+    staff_.not_come(index, before);
+    throw;
+  }
+  note_staff();
 }
 
 // There is work, and nobody who is free.
 void Crew::recruit() noexcept {
-  const MutexLock lock(start_mutex_);
-  // relaxed: written under the mutex only; stop() takes the mutex after closing.
-  if (started_regulars_.load(relaxed) == options_.workers || closed_.load(relaxed)) return;
-  if (options_.queueing == Queueing::stealing && !roster_.all_busy_approx()) return;
+  const MutexLock lock(staff_.mutex);
+  if (staff_.missing() == 0) return;
+  if (closed_.load(relaxed)) return;  // relaxed: stop() takes the mutex after closing
+  if (options_.queueing == Queueing::stealing) {
+    // Whoever is coming looks for work, and sees to it that others come for more.
+    if (staff_.is_somebody_coming() || !roster_.all_busy_approx()) return;
+  }
+  std::size_t next = staff_.serving();
+  while (staff_.is_there(next)) ++next;
   try {
-    start_next();
+    const bool is_new = staff_.phase(next) == Staff::Phase::absent;
+    start_regular(next);
+    // One that warms up, or comes after another who may still be about to end, takes its time.
+    if (is_new && !warms_up()) staff_.wait_until_there(next);
   } catch (const std::exception& error) {
     MUSTER_LOG(LogLevel::warning, error.what() << "; those that were started go on");
     roster_.set_absent(0);
@@ -190,16 +185,16 @@ Employer::Cover Crew::begin_blocking() noexcept {
 }
 
 bool Crew::start_spare() noexcept {
-  const MutexLock lock(start_mutex_);
-  const std::size_t started = started_spares_.load(relaxed);  // relaxed: written under the mutex
+  const MutexLock lock(staff_.mutex);
+  const std::size_t next = staff_.end_of_spares();
+  const std::size_t before = next - staff_.first_spare();
   try {
-    std::future<void> ready = start(options_.workers + started);
-    // Before it works: whoever counts looks at all that have run something.
-    started_spares_.store(started + 1, release);  // sync(spare-started): pairs with worker_span()
-    finish_start(options_.workers + started, ready);
+    std::future<void> made = start(next);
+    staff_.set_spares(before + 1);
+    threads_.finish_start(next, made);
     return true;
   } catch (const std::exception& error) {
-    started_spares_.store(started, relaxed);  // relaxed: nobody was made
+    staff_.set_spares(before);
     MUSTER_LOG(LogLevel::warning, error.what() << "; a blocked worker is not stood in for");
     spares_.not_started();
     return false;
@@ -207,12 +202,8 @@ bool Crew::start_spare() noexcept {
 }
 
 StealOrder Crew::steal_order_of(std::size_t index) const {
-  return steal_order(topology_, cpus_, options_.workers, index);
-}
-
-void Crew::note_end() {
-  const MutexLock lock(idle_mutex_);
-  if (--running_workers_ == 0) ended_.notify_all();
+  if (cpus_.empty()) return {};
+  return steal_order(topology_, cpus_, options_.max_workers, index);
 }
 
 }  // namespace muster

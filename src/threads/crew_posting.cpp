@@ -36,12 +36,6 @@ void count(Atomic<std::uint64_t>& counter) noexcept {
 
 }  // namespace
 
-// None unless the tasks of a key are counted.
-std::optional<std::uint64_t> Crew::counted_key(const TaskOptions& options) const {
-  if (!options.affinity || !affinities_.counts_keys()) return std::nullopt;
-  return hash_key(*options.affinity);
-}
-
 Origin Crew::origin() const noexcept {
   const Worker* const self = Worker::current();
   return self != nullptr && &self->crew() == this ? Origin::inside : Origin::outside;
@@ -53,6 +47,7 @@ Origin Crew::origin() const noexcept {
     roster_.notify_from_outside();
   } else {
     roster_.notify_worker(index);
+    if (closed_.load(relaxed)) roster_.notify();  // relaxed: as in post(); that one may have ended
   }
 }
 
@@ -62,6 +57,10 @@ Origin Crew::origin() const noexcept {
   if (place == kNowhere) place = spill(first, task, entry);
   if (place == kNowhere) return false;
   notify_of_task_with(place);
+  // The fence in the notice stands between the push and this look, so either it sees that this
+  // worker serves no more, or whoever decided that sees the push: docs/design/scaling.md.
+  if (place >= staff_.serving()) [[unlikely]]
+    hand_over(place);
   return true;
 }
 
@@ -107,7 +106,8 @@ bool Crew::post_special(const TaskOptions& options, Closure& task, Entry entry) 
     if (!spread(place_of(options), task, entry)) return false;
   } else {
     if (!is_outside || entry == Entry::always) {
-      if (const std::optional<std::uint64_t> key = counted_key(options)) affinities_.enter(*key);
+      if (const std::optional<std::uint64_t> key = affinities_.counted(options.affinity))
+        affinities_.enter(*key);
       gate_.enter();
     } else if (!find_room(options, task, entry)) {
       return false;
@@ -124,7 +124,8 @@ void Crew::enqueue_entered(const TaskOptions& options, Closure&& task, Origin fr
   try {
     enqueue(options, std::move(task), from);
   } catch (...) {
-    if (const std::optional<std::uint64_t> key = counted_key(options)) affinities_.leave(*key);
+    if (const std::optional<std::uint64_t> key = affinities_.counted(options.affinity))
+      affinities_.leave(*key);
     gate_.leave();
     throw;
   }
@@ -159,17 +160,26 @@ void Crew::enqueue(const TaskOptions& options, Closure&& task, Origin from) {
 
 void Crew::enqueue_affine(const TaskOptions& options, Closure&& task) {
   const std::uint64_t key_hash = hash_key(*options.affinity);
-  const std::size_t home = affinities_.worker_of(key_hash, ensure_all_started(), current_time());
+  const std::size_t workers = ensure_all_started();
+  const std::size_t home = workers != 0 ? affinities_.worker_of(key_hash, workers, current_time())
+                                        : Worker::current()->index();  // while the first warm up
   meter_.mark(task, turn);
   worker(home)->affine().push({.task = std::move(task),
                                .key_hash = key_hash,
                                .home = home,
                                .affinity_class = options.affinity_class,
                                .priority = options.priority});
-  // If its worker is awake, it comes to it; but another who is idle may be sooner.
-  const bool is_woken = roster_.notify_worker(home);
-  if (!is_woken && options.affinity_class != AffinityClass::hard && steals_) roster_.notify();
+  notify_of_affine(home, options.affinity_class);
+  if (home >= staff_.serving()) hand_over(home);  // as in spread()
   if (!gate_.is_counted()) gate_.note(queued_approx());
+}
+
+// If its worker is awake, it comes to it; but another who is idle may be sooner.
+void Crew::notify_of_affine(std::size_t home, AffinityClass affinity_class) noexcept {
+  if (roster_.notify_worker(home)) return;
+  const bool may_be_stolen = affinity_class != AffinityClass::hard && steals_;
+  // relaxed: as in post(). Its worker may have ended.
+  if (may_be_stolen || closed_.load(relaxed)) roster_.notify();
 }
 
 std::vector<unsigned> Crew::workers_for(std::string_view key, std::size_t most) {
@@ -184,11 +194,7 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
     // relaxed: a worker that ends has seen, under the mutex, the crew closed and nothing left.
     if (from == Origin::outside && closed_.load(relaxed)) refuse();
   });
-  // relaxed: recruit() looks again.
-  if (workers == SharedQueue::Workers::all_busy &&
-      started_regulars_.load(relaxed) != options_.workers) {
-    recruit();
-  }
+  if (workers == SharedQueue::Workers::all_busy && staff_.serving() < staff_.wanted()) recruit();
   if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
@@ -260,7 +266,7 @@ bool Crew::find_room(const TaskOptions& options, Closure& task, Entry entry) {
 
 // If there is room and it is counted, the task has entered.
 Crew::Room Crew::look_for_room(const TaskOptions& options) {
-  const std::optional<std::uint64_t> key = counted_key(options);
+  const std::optional<std::uint64_t> key = affinities_.counted(options.affinity);
   if (key && !affinities_.try_enter(*key)) return Room::key_is_full;
   const bool has_room =
       gate_.is_counted() ? gate_.try_enter() : queued_approx() < gate_.options().max_queued;
@@ -271,7 +277,7 @@ Crew::Room Crew::look_for_room(const TaskOptions& options) {
 
 std::size_t Crew::queued_approx() noexcept {
   std::size_t queued = ranked_.size_approx() + shared_.size_approx();
-  if (has_inboxes_) for_each_worker([&](Worker& each) { queued += each.queued_approx(); });
+  if (has_inboxes_) staff_.for_each([&](Worker& each) { queued += each.queued_approx(); });
   return queued;
 }
 
@@ -305,8 +311,9 @@ void Crew::reject(Room room) {
 // If its key has too many, one of those.
 bool Crew::drop_oldest(Room room, const TaskOptions& options) {
   Closure oldest;
-  const bool has_taken = room == Room::key_is_full ? take_oldest_of(counted_key(options), oldest)
-                                                   : take_oldest(oldest);
+  const bool has_taken = room == Room::key_is_full
+                             ? take_oldest_of(affinities_.counted(options.affinity), oldest)
+                             : take_oldest(oldest);
   if (!has_taken) return false;
   count(gate_.counters().dropped_oldest);
   drop(std::move(oldest), WhenFull::drop_oldest);
@@ -328,7 +335,7 @@ bool Crew::take_oldest(Closure& task) {
 // Of this key, or of any.
 bool Crew::take_oldest_of(std::optional<std::uint64_t> key_hash, Closure& task) {
   bool has_taken = false;
-  for_each_worker([&](Worker& each) {
+  staff_.for_each([&](Worker& each) {
     AffineTask taken;
     const auto may_go = [&](const AffineTask& affine) {
       return !affine.task.must_run() && (!key_hash || affine.key_hash == *key_hash);
@@ -345,13 +352,18 @@ bool Crew::take_oldest_of(std::optional<std::uint64_t> key_hash, Closure& task) 
 bool Crew::take_oldest_from(Worker& worker, Closure& task) {
   for (std::size_t tries = worker.inbox().size_approx(); tries > 0; --tries) {
     const SpillPop popped = worker.inbox().try_pop(task);
-    if (popped == SpillPop::refilled) roster_.notify();
     if (popped == SpillPop::empty) return false;
-    if (!task.must_run()) return true;
-    worker.inbox().push(std::move(task));
-    unqueued_.fetch_add(1, release);  // sync(task-done): it has entered twice
-    put_back_.fetch_add(1, relaxed);  // relaxed: a count
-    roster_.notify();
+    const bool puts_back = task.must_run();
+    if (puts_back) {
+      worker.inbox().push(std::move(task));
+      unqueued_.fetch_add(1, release);  // sync(task-done): it has entered twice
+      put_back_.fetch_add(1, relaxed);  // relaxed: a count
+    }
+    if (puts_back || popped == SpillPop::refilled) {
+      notify_of_task_with(worker.index());
+      hand_over(worker.index());
+    }
+    if (!puts_back) return true;
   }
   return false;
 }
@@ -361,14 +373,14 @@ void Crew::drop(Closure&& task, WhenFull when_full) {
   const Dropping dropping;
   task.reset();
   if (options_.on_drop) options_.on_drop({dropping.task_name(), when_full});
-  tell([&] {
+  notices_.tell([&] {
     return TaskDropped{.name = dropping.task_name(), .policy = std::string(to_string(when_full))};
   });
 }
 
 void Crew::on_back_pressure(BackPressure state, std::size_t queued) noexcept {
   const std::size_t limit = gate_.options().max_queued;
-  tell([&]() -> News {
+  notices_.tell([&]() -> News {
     if (state == BackPressure::on) return BackPressureOn{.queued = queued, .limit = limit};
     return BackPressureOff{.queued = queued, .limit = limit};
   });

@@ -9,9 +9,10 @@ ThreadPoolStats Crew::stats() const {
   const MutexLock lock(stats_mutex_);
   stats.submitted -= reset_.submitted;
   stats.completed -= reset_.completed;
-  for (std::size_t i = 0; i < reset_.workers.size(); ++i) {
-    ThreadPoolStats::Worker& now = stats.workers[i];
-    const ThreadPoolStats::Worker& then = reset_.workers[i];
+  auto then_there = reset_.workers.begin();  // all that were there then are there now
+  for (ThreadPoolStats::Worker& now : stats.workers) {
+    if (then_there == reset_.workers.end() || then_there->number != now.number) continue;
+    const ThreadPoolStats::Worker& then = *then_there++;
     now.completed -= then.completed;
     now.failed -= then.failed;
     now.dropped -= then.dropped;
@@ -51,12 +52,16 @@ ThreadPoolStats Crew::lifetime_stats() const {
     return counter.load(relaxed);  // relaxed: a count
   };
   stats.completed = read(leftovers_done_);
-  stats.submitted = shared_.pushed_approx() + ranked_.pushed_approx() - read(put_back_);
+  stats.submitted = arrivals_approx();
   stats.queued = ranked_.size_approx() + shared_.size_approx();
-  for_each_worker([&](Worker& worker) {
+  const std::size_t spares = staff_.end_of_spares() - staff_.first_spare();
+  staff_.for_each([&](Worker& worker) {
+    const bool is_gone =
+        !staff_.is_spare(worker.index()) && staff_.phase(worker.index()) == Staff::Phase::gone;
     const Worker::Counters& counters = worker.counters();
     const ForkStack::Counters& forks = worker.forks().counters();
-    stats.workers.push_back({.completed = read(counters.done),
+    stats.workers.push_back({.number = static_cast<unsigned>(worker.index()),
+                             .completed = read(counters.done),
                              .failed = read(counters.failed),
                              .dropped = read(counters.dropped),
                              .steal_attempts = read(counters.steal_attempts),
@@ -71,20 +76,17 @@ ThreadPoolStats Crew::lifetime_stats() const {
                              .queued = worker.queued_approx(),
                              .busy = read(counters.busy) != 0});
     ThreadPoolStats::Worker& last = stats.workers.back();
-    for (std::size_t i = 0; i < worker_span(); ++i) {
-      last.stolen_from.push_back(worker.stolen_from(i));
-    }
-    stats.submitted += read(counters.posted) + worker.inbox().pushed_approx() -
-                       read(counters.moved) + worker.affine().pushed_approx();
+    const std::size_t numbers = spares == 0 ? staff_.made() : staff_.end_of_spares();
+    for (std::size_t i = 0; i < numbers; ++i) last.stolen_from.push_back(worker.stolen_from(i));
     stats.completed += last.completed;
     stats.queued += last.queued;
     stats.busy_workers += last.busy ? 1 : 0;
+    stats.total_workers += is_gone ? 0 : 1;
   });
-  stats.total_workers = static_cast<unsigned>(stats.workers.size());
   stats.idle_workers = stats.total_workers - stats.busy_workers;
   stats.sleeping_workers = static_cast<unsigned>(roster_.sleeping_approx());
   stats.blocked_workers = static_cast<unsigned>(spares_.blocked_approx());
-  stats.spare_workers = static_cast<unsigned>(worker_span() - options_.workers);
+  stats.spare_workers = static_cast<unsigned>(spares);
   stats.strategy_fallbacks = placer_.fallbacks();
   stats.admission = gate_.figures();
   return stats;

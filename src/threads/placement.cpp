@@ -93,7 +93,7 @@ std::vector<unsigned> place_workers(const CpuTopology& topology, const ThreadPoo
       order = options.cpus;
       break;
   }
-  std::vector<unsigned> cpus(options.workers);
+  std::vector<unsigned> cpus(std::max(options.workers, options.max_workers));
   for (std::size_t i = 0; i < cpus.size(); ++i) cpus[i] = order[i % order.size()];
   return cpus;
 }

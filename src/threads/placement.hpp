@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// For each worker the CPU it is pinned to; empty if none is.
+// For each worker that there can be the CPU it is pinned to; empty if none is.
 std::vector<unsigned> place_workers(const CpuTopology& topology, const ThreadPoolOptions& options);
 
 // Groups of workers' numbers, the nearest first; all workers in one if they are not pinned.

@@ -67,6 +67,12 @@ RecentWork::Totals totals_of(const Worker& worker, Time now) {
           .busy = worker.times().busy_until(now)};
 }
 
+// It knows of so many, and there are so many: they come and go at the end.
+void introduce(Strategy& strategy, std::size_t& introduced, std::size_t workers) {
+  while (introduced < workers) strategy.on_worker_added({.id = introduced++});
+  while (introduced > workers) strategy.on_worker_removed(--introduced);
+}
+
 // A strategy that throws may do so for each task: to say it once is enough.
 void log_failure(bool& has_failed, const char* of, const char* what) {
   if (std::exchange(has_failed, true)) return;
@@ -96,10 +102,12 @@ std::string Placer::set_strategy(const StrategyChoice& strategy) {
   std::string name(built_in ? to_string(*built_in) : custom->name());
   {
     const MutexLock ask_lock(ask_mutex_);
+    has_failed_ = false;
+    introduced_ = 0;
+    if (custom != nullptr) shield("reset()", [&] { custom->reset(); });
     const MutexLock lock(mutex_);
     std::swap(name, name_);
     std::swap(custom, custom_);
-    has_failed_ = false;
     schedule_.reset();
     // relaxed: a plan made meanwhile is as good as one made before; so for all three.
     built_in_.store(built_in.value_or(BuiltIn::least_busy), relaxed);
@@ -107,7 +115,7 @@ std::string Placer::set_strategy(const StrategyChoice& strategy) {
     version_.store(next_version(), relaxed);         // relaxed: as above
   }
   custom.reset();  // the one before, with no lock held
-  tell([](Strategy& object) { object.reset(); });
+  meet_workers();
   return name;
 }
 
@@ -127,7 +135,7 @@ std::size_t Placer::pick_anew(std::size_t workers, const TaskInfo& task) {
   }
   const BuiltIn strategy = built_in_.load(relaxed);  // relaxed: as in set_strategy()
   if (has_custom()) {
-    if (const std::optional<std::size_t> worker = ask(workers, task)) return *worker;
+    if (const std::optional<std::size_t> worker = ask(task)) return *worker;
     fallbacks_.fetch_add(1, relaxed);  // relaxed: a count
     make_plan(workers, strategy, 1, plan);
     return plan.workers[plan.next++];
@@ -255,22 +263,23 @@ std::vector<double> Placer::weights(std::size_t workers) {
 }
 
 // None: it had no usable answer.
-std::optional<std::size_t> Placer::ask(std::size_t workers, TaskInfo task) {
+std::optional<std::size_t> Placer::ask(TaskInfo task) {
   if (being_asked == this) return std::nullopt;  // it posts to its own pool
   const MutexLock lock(ask_mutex_);
   if (custom_ == nullptr) return std::nullopt;  // just exchanged
+  const std::size_t workers = crew_.staff().serving();
   look_at_all(workers);
   task.id = ++tasks_asked_;
-  const Asking asking(*this);
-  try {
-    const std::optional<Selection> selection = custom_->select(infos_, task);
-    if (selection && selection->worker < workers) return selection->worker;
-  } catch (const std::exception& error) {
-    log_failure(has_failed_, "select()", error.what());
-  } catch (...) {
-    log_failure(has_failed_, "select()", "it threw something that is no std::exception");
-  }
-  return std::nullopt;
+  Strategy& strategy = *custom_;
+  std::size_t& introduced = introduced_;
+  const std::vector<WorkerInfo>& infos = infos_;
+  std::optional<Selection> selection;
+  shield("select()", [&] {
+    introduce(strategy, introduced, workers);
+    selection = strategy.select(infos, task);
+  });
+  if (!selection || selection->worker >= workers) return std::nullopt;
+  return selection->worker;
 }
 
 // For a strategy of the user's.
@@ -296,19 +305,38 @@ void Placer::look_at_all(std::size_t workers) {
   }
 }
 
+// Whatever it throws.
+template <class Call>
+void Placer::shield(const char* of, const Call& call) noexcept {
+  const Asking asking(*this);
+  try {
+    call();
+  } catch (const std::exception& error) {
+    log_failure(has_failed_, of, error.what());
+  } catch (...) {
+    log_failure(has_failed_, of, "it threw something that is no std::exception");
+  }
+}
+
 template <class Call>
 void Placer::tell(const Call& call) noexcept {
   if (!has_custom() || being_asked == this) return;
   const MutexLock lock(ask_mutex_);
   if (custom_ == nullptr) return;
-  const Asking asking(*this);
-  try {
-    call(*custom_);
-  } catch (const std::exception& error) {
-    log_failure(has_failed_, "hook", error.what());
-  } catch (...) {
-    log_failure(has_failed_, "hook", "it threw something that is no std::exception");
-  }
+  Strategy& strategy = *custom_;
+  std::size_t& introduced = introduced_;
+  shield("hook", [&] {
+    introduce(strategy, introduced, crew_.staff().serving());
+    call(strategy);
+  });
+}
+
+void Placer::drop_plans() noexcept {
+  version_.store(next_version(), relaxed);  // relaxed: as in set_strategy()
+}
+
+void Placer::meet_workers() noexcept {
+  tell([](Strategy&) {});
 }
 
 void Placer::note_done(std::size_t worker, Duration took) noexcept {

@@ -43,7 +43,7 @@ class Placer {
   // `options` are valid. Makes the strategy if it has a registered name.
   Placer(const Crew& crew, const ThreadPoolOptions& options);
 
-  // One of the workers from 0 to `workers` - 1, which are there.
+  // One of those who serve, which are `workers` or were a moment ago.
   std::size_t pick(std::size_t workers) {
     Plan& plan = current_plan;
     // relaxed: a little later will do.
@@ -64,6 +64,12 @@ class Placer {
     return has_custom_.load(relaxed);  // relaxed: a little later will do
   }
   void note_done(std::size_t worker, Duration took) noexcept MUSTER_EXCLUDES(ask_mutex_);
+
+  // Others serve from now on than before: whoever posts plans anew.
+  void drop_plans() noexcept;
+
+  // Tells a strategy of the user's of those who have come and gone.
+  void meet_workers() noexcept MUSTER_EXCLUDES(ask_mutex_);
 
   // Returns the name of the one before. Requires: valid. Throws what the factory of a registered
   // one throws, and WouldDeadlock from within a strategy.
@@ -103,7 +109,7 @@ class Placer {
   };
 
   std::size_t pick_anew(std::size_t workers, const TaskInfo& task);
-  std::optional<std::size_t> ask(std::size_t workers, TaskInfo task) MUSTER_EXCLUDES(ask_mutex_);
+  std::optional<std::size_t> ask(TaskInfo task) MUSTER_EXCLUDES(ask_mutex_);
   void look(std::size_t workers, BuiltIn strategy, Random& random, Field& field)
       MUSTER_EXCLUDES(mutex_);
   void make_plan(std::size_t workers, BuiltIn strategy, std::uint32_t size, Plan& plan)
@@ -114,6 +120,8 @@ class Placer {
   void look_at_all(std::size_t workers) MUSTER_REQUIRES(ask_mutex_) MUSTER_EXCLUDES(mutex_);
   template <class Call>
   void tell(const Call& call) noexcept MUSTER_EXCLUDES(ask_mutex_);
+  template <class Call>
+  void shield(const char* of, const Call& call) noexcept MUSTER_REQUIRES(ask_mutex_);
 
   // Fixed at construction.
   const Crew& crew_;
@@ -142,6 +150,7 @@ class Placer {
   std::shared_ptr<Strategy> custom_ MUSTER_GUARDED_BY(ask_mutex_);
   std::vector<WorkerInfo> infos_ MUSTER_GUARDED_BY(ask_mutex_);
   std::uint64_t tasks_asked_ MUSTER_GUARDED_BY(ask_mutex_) = 0;
+  std::size_t introduced_ MUSTER_GUARDED_BY(ask_mutex_) = 0;  // workers that it was told of
   bool has_failed_ MUSTER_GUARDED_BY(ask_mutex_) = false;
 };
 

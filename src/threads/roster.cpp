@@ -41,16 +41,20 @@ ParkOutcome Roster::sleep(ParkingLot::Ticket ticket, std::optional<Time> deadlin
 
 bool Roster::notify() noexcept {
   // sync(counted-out): or a searcher could count itself out and miss the work while we count on
-  // it; and sync(announce-or-publish) for the sleepers.
+  // it; sync(announce-or-publish) for the sleepers; sync(serving-or-pushed) for those who leave.
   full_fence();
   return searching_approx() == 0 && wake_or_recruit();
 }
 
 bool Roster::notify_from_outside() noexcept {
-  full_fence();  // sync(counted-out): as in notify(); looks that come later see no less
+  // sync(counted-out), sync(serving-or-pushed): as in notify(); looks that come later see no less.
+  full_fence();
   if (searching_approx() != 0) return false;
-  // relaxed: as in set_absent().
-  if (!lot_.empty_approx() && lot_.parked_approx() + absent_.load(relaxed) < workers_) {
+  const auto somebody_is_awake = [this] {
+    // relaxed: as in set_absent() and set_workers().
+    return lot_.parked_approx() + absent_.load(relaxed) < workers_.load(relaxed);
+  };
+  if (!lot_.empty_approx() && somebody_is_awake()) {
     for (unsigned look = 0; look < kLooks; ++look) {
       spin_pause();
       if (searching_approx() != 0) return false;

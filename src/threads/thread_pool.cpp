@@ -30,16 +30,50 @@ void check_cpus(const ThreadPoolOptions& options, const CpuTopology& topology) {
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
 }
 
+struct WorkerLimits {
+  unsigned least;
+  unsigned most;
+};
+
+// Within which it may be resized.
+WorkerLimits limits_of(const ThreadPoolOptions& options) {
+  if (!options.scaling) return {1, options.max_workers == 0 ? kMaxWorkers : options.max_workers};
+  return {static_cast<unsigned>(options.scaling->min_workers),
+          static_cast<unsigned>(options.scaling->max_workers)};
+}
+
+// So many that all of them and the usual spares fit into one word of the parking lot; but not so
+// many that a bound which need not be counted for `workers` would have to be.
+unsigned default_max_workers(const ThreadPoolOptions& options) {
+  constexpr unsigned kDefault = 32;
+  const std::size_t uncounted = options.admission.max_queued / Worker::kRingCapacity;
+  const auto unnoticed = static_cast<unsigned>(std::min<std::size_t>(kDefault, uncounted));
+  const unsigned most = unnoticed < options.workers ? kDefault : unnoticed;
+  return std::max({options.workers, options.scaling ? limits_of(options).most : 0U, most});
+}
+
+void add_all(std::vector<BadField>& bad, const std::string& of, std::vector<BadField> fields) {
+  for (BadField& each : fields) {
+    each.field = of + '.' + each.field;
+    bad.push_back(std::move(each));
+  }
+}
+
 std::shared_ptr<Crew> make_crew(ThreadPoolOptions options) {
   if (std::vector<BadField> bad = validate(options); !bad.empty()) {
     throw InvalidArgument(std::move(bad));
   }
   CpuTopology topology;
+  const unsigned asked_for = options.max_workers;
   if (options.workers == 0 || options.pinning != Pinning::none) {
     topology = detect_cpus();
     check_cpus(options, topology);
   }
-  if (options.workers == 0) options.workers = std::min(topology.worker_count(), kMaxWorkers);
+  if (options.workers == 0) {
+    const WorkerLimits limits = limits_of(options);
+    options.workers = std::clamp(topology.worker_count(), limits.least, limits.most);
+  }
+  if (asked_for == 0) options.max_workers = default_max_workers(options);
   return std::make_shared<Crew>(options, std::move(topology));
 }
 
@@ -68,6 +102,47 @@ std::vector<BadField> validate_placing(const ThreadPoolOptions& options) {
   return bad;
 }
 
+void add(std::vector<BadField>& bad, std::string field, unsigned value, std::string rule) {
+  bad.push_back({std::move(field), std::to_string(value), std::move(rule)});
+}
+
+// How many workers and how they change.
+void check_workers(const ThreadPoolOptions& options, std::vector<BadField>& bad) {
+  const std::string at_most = "must be at most " + std::to_string(kMaxWorkers);
+  if (options.workers > kMaxWorkers) add(bad, "workers", options.workers, at_most);
+  if (options.max_workers > kMaxWorkers) add(bad, "max_workers", options.max_workers, at_most);
+  if (options.max_workers != 0 && options.max_workers < options.workers) {
+    add(bad, "max_workers", options.max_workers,
+        "must be 0, or at least workers: " + std::to_string(options.workers));
+  }
+  if (options.max_spare_workers > kMaxWorkers) {
+    add(bad, "max_spare_workers", options.max_spare_workers, at_most);
+  }
+  if (options.warm_up.at_least < Duration::zero()) {
+    bad.push_back({.field = "warm_up.at_least",
+                   .value = std::to_string(options.warm_up.at_least.count()) + " ns",
+                   .rule = "must not be negative"});
+  }
+  if (!options.scaling) return;
+  const ScalingOptions& scaling = *options.scaling;
+  add_all(bad, "scaling", validate(scaling));
+  if (options.workers != 0 &&
+      (options.workers < scaling.min_workers || options.workers > scaling.max_workers)) {
+    add(bad, "workers", options.workers,
+        "must be 0, or from scaling.min_workers to scaling.max_workers: from " +
+            std::to_string(scaling.min_workers) + " to " + std::to_string(scaling.max_workers));
+  }
+  if (options.max_workers != 0 && options.max_workers < scaling.max_workers) {
+    add(bad, "max_workers", options.max_workers,
+        "must be 0, or at least scaling.max_workers: " + std::to_string(scaling.max_workers));
+  }
+  if (scaling.policy == ScalingPolicy::predictive && options.timing == Timing::off) {
+    bad.push_back({.field = "timing",
+                   .value = "off",
+                   .rule = "must be sampled or full if scaling.policy is predictive"});
+  }
+}
+
 [[noreturn]] void refuse(const char* field, Duration value, const char* rule) {
   throw InvalidArgument({field, std::to_string(value.count()) + " ns", rule});
 }
@@ -76,31 +151,16 @@ std::vector<BadField> validate_placing(const ThreadPoolOptions& options) {
 
 std::vector<BadField> validate(const ThreadPoolOptions& options) {
   std::vector<BadField> bad;
-  if (options.workers > kMaxWorkers) {
-    bad.push_back({.field = "workers",
-                   .value = std::to_string(options.workers),
-                   .rule = "must be at most " + std::to_string(kMaxWorkers)});
-  }
-  if (options.max_spare_workers > kMaxWorkers) {
-    bad.push_back({.field = "max_spare_workers",
-                   .value = std::to_string(options.max_spare_workers),
-                   .rule = "must be at most " + std::to_string(kMaxWorkers)});
-  }
+  check_workers(options, bad);
   if (const auto aging = options.priority_aging;
       aging && (*aging <= Duration::zero() || *aging > kLongestAging)) {
     bad.push_back({.field = "priority_aging",
                    .value = std::to_string(aging->count()) + " ns",
                    .rule = "must be more than 0, and a day at most"});
   }
-  const auto add_all = [&](const std::string& of, std::vector<BadField> fields) {
-    for (BadField& each : fields) {
-      each.field = of + '.' + each.field;
-      bad.push_back(std::move(each));
-    }
-  };
-  add_all("admission", validate(options.admission));
-  add_all("stealing", validate(options.stealing));
-  add_all("affinity", validate(options.affinity));
+  add_all(bad, "admission", validate(options.admission));
+  add_all(bad, "stealing", validate(options.stealing));
+  add_all(bad, "affinity", validate(options.affinity));
   for (BadField& each : validate_placing(options)) bad.push_back(std::move(each));
   if (!options.weights.empty()) {
     for (BadField& each : validate_weights(options.weights)) bad.push_back(std::move(each));
@@ -217,7 +277,22 @@ StopResult ThreadPool::stop(const StopOptions& options) {
 }
 
 unsigned ThreadPool::worker_count() const noexcept {
-  return crew_->options().workers;
+  return static_cast<unsigned>(crew_->staff().wanted());
+}
+
+void ThreadPool::resize(unsigned workers) {
+  const WorkerLimits limits = limits_of(crew_->options());
+  if (workers < limits.least || workers > limits.most) {
+    const char* const why = crew_->options().scaling ? ", the limits of scaling" : " (max_workers)";
+    throw InvalidArgument({.field = "workers",
+                           .value = std::to_string(workers),
+                           .rule = "must be from " + std::to_string(limits.least) + " to " +
+                                   std::to_string(limits.most) + why});
+  }
+  if (is_orphaned(id_)) {
+    throw Stopped("cannot resize: the pool belongs to the parent of this process");
+  }
+  crew_->resize({.change = 0, .least = workers, .most = workers}, "resize");
 }
 
 ThreadPoolStats ThreadPool::stats() const {

@@ -9,6 +9,7 @@
 
 #include <muster/sync/backoff.hpp>
 #include <muster/sync/future_state.hpp>
+#include <muster/sync/player.hpp>
 
 #include "threads/crew.hpp"
 
@@ -75,15 +76,14 @@ Worker::Worker(Crew& crew, std::size_t index, std::uint64_t seed)
     : crew_(crew),
       index_(index),
       order_(crew.steal_order_of(index)),
-      is_spare_(crew.is_spare(index)),
+      is_spare_(crew.staff().is_spare(index)),
       is_counted_(crew.gate().is_counted()),
       steals_by_rules_(has_rules(crew.options().stealing)),
-      max_searchers_(max_searchers(crew.options().stealing, crew.options().workers)),
       random_(seed),
       inbox_(kRingCapacity),
       posted_(kFirstPosted),
       forks_(crew.roster()),
-      stolen_from_(crew.options().workers + crew.options().max_spare_workers) {}
+      stolen_from_(crew.options().max_workers + crew.options().max_spare_workers) {}
 
 Worker::~Worker() {
   while (spares_ != nullptr) delete std::exchange(spares_, spares_->next_spare);
@@ -96,7 +96,13 @@ void Worker::main() {
   if (const std::uintptr_t end = stack_end(); end != 0) {
     forks_.set_stack_floor(end + kStackReserve);
   }
+  const bool warms_up = !is_spare_ && crew_.warms_up();
+  if (!warms_up) crew_.begin_work(index_);
   if (options.on_worker_start) options.on_worker_start(static_cast<unsigned>(index_));
+  if (warms_up) {
+    crew_.warm_up(index_);
+    crew_.begin_work(index_);
+  }
   if (options.queueing == Queueing::global) {
     serve_shared_queue();
   } else {
@@ -105,6 +111,7 @@ void Worker::main() {
     current_fork_stack = nullptr;
   }
   if (options.on_worker_exit) options.on_worker_exit(static_cast<unsigned>(index_));
+  give_away();  // what that has posted
 }
 
 [[gnu::always_inline]] inline bool Worker::take_own_here(Found& found) {
@@ -115,7 +122,11 @@ void Worker::main() {
   if (affine_.size_approx() != 0 && (turn % 2 == 0 || affine_.has_urgent_approx())) [[unlikely]] {
     if (pop_affine(0, found)) return true;
   }
-  if (turn == 0 && pop_from(inbox_, found.task)) return true;
+  if (turn == 0) {
+    // Now and then, or one whose tasks go on for ever would never leave.
+    if (crew_.staff().is_one_too_many(index_)) give_away();
+    if (pop_from(*this, found.task)) return true;
+  }
   if (turn == kInboxFirst / 2) {
     const Steal<Posted*> oldest = posted_.thief().steal();
     if (oldest.outcome == StealOutcome::taken) {
@@ -127,7 +138,7 @@ void Worker::main() {
     found.posted = *newest;
     return true;
   }
-  if (pop_from(inbox_, found.task)) return true;
+  if (pop_from(*this, found.task)) return true;
   return affine_.size_approx() != 0 && pop_affine(kLowestPriority, found);
 }
 
@@ -142,6 +153,8 @@ bool Worker::play_one() {
     is_playing_ = true;
     run(found);
     is_playing_ = false;
+    begin_idle();
+    leave_if_one_too_many();
   }
   current_worker = outer_worker;
   current_employer = outer_employer;
@@ -150,10 +163,14 @@ bool Worker::play_one() {
 
 void Worker::serve_shared_queue() {
   (void)crew_.roster().end_search();  // nobody searches here
-  for (Found found; crew_.pop_shared(found.task);) {
-    run(found);
-    crew_.note_idle();
-    if (is_spare_) step_aside();
+  Found found;
+  while (!step_aside_or_leave()) {
+    if (crew_.pop_shared(*this, found.task)) {
+      run(found);
+      crew_.note_idle();
+    } else if (crew_.is_finished()) {
+      return;
+    }
   }
 }
 
@@ -161,15 +178,39 @@ void Worker::work_until_stopped() {
   for (;;) {
     // Whoever was woken searches first: it was woken for more than its own inbox holds, perhaps.
     while (!search_and_run()) {
-      if (!sleep_or_stop()) return;
-      if (is_spare_) step_aside();
+      if (!sleep_or_stop() || step_aside_or_leave()) return;
       begin_search();
     }
     do {
-      if (is_spare_) step_aside();
+      if (step_aside_or_leave()) return;
     } while (linger_and_run());
     begin_search();
   }
+}
+
+// True: has left.
+bool Worker::step_aside_or_leave() {
+  if (!is_spare_) return leave_if_one_too_many();
+  step_aside();
+  return false;
+}
+
+bool Worker::leave_if_one_too_many() {
+  if (!crew_.staff().is_one_too_many(index_) || is_playing_) return false;
+  give_away();
+  return crew_.leave(index_);
+}
+
+void Worker::give_away() {
+  while (const std::optional<Posted*> newest = posted_.owner().pop()) {
+    const std::size_t heir = crew_.rehome(std::move((*newest)->task));
+    keep_spare(*newest);
+    // sync(task-done): it has entered twice. relaxed: only this thread writes it.
+    counters_.moved.store(counters_.moved.load(relaxed) + 1, release);
+    crew_.notify_heir(heir);
+    crew_.hand_over(heir);
+  }
+  crew_.hand_over(index_);
 }
 
 // A spare that is one too many sits out until it is needed. It leaves without a look around, so it
@@ -208,13 +249,17 @@ bool Worker::linger_and_run() {
 
 // So many workers search for long; those who come later look around once.
 void Worker::begin_search() noexcept {
+  if (const std::size_t size = crew_.staff().wanted(); size != crew_size_) {
+    crew_size_ = size;
+    max_searchers_ = max_searchers(crew_.options().stealing, size);
+  }
   is_crowded_ = crew_.roster().begin_search() >= max_searchers_;
 }
 
 // Requires: is counted as searching. False: found nothing; sleep_or_stop() must follow.
 bool Worker::search_and_run() {
   const std::size_t probes = is_crowded_ ? 0 : probes_before_sleep(crew_.options().idle);
-  const std::size_t looks = std::max<std::size_t>(probes / crew_.worker_span(), 1);
+  const std::size_t looks = std::max<std::size_t>(probes / crew_.staff().size_approx(), 1);
   for (std::size_t look = 0; look < looks; ++look) {
     Found found;
     if (look_around(found)) {
@@ -242,15 +287,32 @@ bool Worker::sleep_or_stop() {
   }
   if (crew_.is_finished()) {
     crew_.roster().stay(ticket);
+    has_ended_.store(true, relaxed);  // relaxed: as in take_from_ended()
     // One wakes the next. Whoever still has something to run does the same when it ends.
     crew_.roster().wake_one();
     return false;
   }
+  // Whoever decides that it is one too many wakes it, or is seen here.
+  if (crew_.staff().is_one_too_many(index_)) {
+    crew_.roster().stay(ticket);
+    return true;
+  }
   crew_.note_idle();
   count(counters_.parks);
+  begin_idle();
   crew_.roster().sleep(ticket, next_search());
+  end_idle();
   count(counters_.wakes);
   return true;
+}
+
+// A look at the clock, unless it was woken in vain.
+void Worker::begin_idle() noexcept {
+  // relaxed: counts of its own.
+  const std::uint64_t done = counters_.done.load(relaxed) + counters_.stolen.load(relaxed);
+  if (done != done_before_idle_) idle_began_ = current_time();
+  done_before_idle_ = done;
+  idle_since_.store(idle_began_.time_since_epoch().count(), relaxed);  // relaxed: a figure
 }
 
 bool Worker::take_own(Found& found) {
@@ -267,12 +329,15 @@ bool Worker::pop_affine(int least_priority, Found& found) {
 void Worker::take_affine(AffineTask&& taken, Found& found) noexcept {
   count(taken.home == index_ ? counters_.affinity_hits : counters_.affinity_misses);
   crew_.affinities().leave(taken.key_hash);
+  found.fork = nullptr;
+  found.posted = nullptr;
   found.task = std::move(taken.task);
 }
 
-void Worker::note_refill() noexcept {
+void Worker::note_refill(const Worker& victim) noexcept {
   crew_.roster().notify();
   crew_.note_fewer_queued();
+  crew_.hand_over(victim.index_);  // which may have been found empty meanwhile, and left
 }
 
 void Worker::run(Found& found) {

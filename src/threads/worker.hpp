@@ -43,11 +43,15 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker();
 
-  // The day of its thread, from the first task to the last. Is counted as searching already.
+  // The day of its thread, from the first task to the last. Another thread may have another day.
   void main();
 
   // For a simulation: what it would do next, as if on a thread of its own. False: nothing.
   bool play_one();
+
+  // If fewer are wanted it gives away what waits with it, and leaves: true. Between two tasks, not
+  // counted as searching; by its thread, or for a simulation.
+  bool leave_if_one_too_many();
 
   // In the middle of a task, which waits for others.
   [[nodiscard]] bool is_playing() const noexcept { return is_playing_; }
@@ -59,6 +63,7 @@ class Worker {
   static void leave_pool() noexcept;
 
   Crew& crew() const noexcept { return crew_; }
+  std::size_t index() const noexcept { return index_; }
   SpillingQueue<Closure>& inbox() noexcept { return inbox_; }
   const SpillingQueue<Closure>& inbox() const noexcept { return inbox_; }
   AffineQueue& affine() noexcept { return affine_; }
@@ -80,6 +85,16 @@ class Worker {
   // Racy: with the one that it runs.
   [[nodiscard]] std::size_t pending_approx() noexcept {
     return queued_approx() + counters_.busy.load(relaxed);  // relaxed: racy by contract
+  }
+
+  // Around its sleep. Since when it has run nothing, while it sleeps.
+  void begin_idle() noexcept;
+  void end_idle() noexcept {
+    idle_since_.store(kAwake, relaxed);  // relaxed: a figure
+  }
+  [[nodiscard]] std::optional<Time> idle_since() const noexcept {
+    const Duration::rep since = idle_since_.load(relaxed);  // relaxed: a figure
+    return since == kAwake ? std::nullopt : std::optional(Time(Duration(since)));
   }
 
   // Written by the worker, read by anybody.
@@ -133,12 +148,15 @@ class Worker {
   void begin_search() noexcept;
   bool search_and_run();
   bool sleep_or_stop();
+  bool step_aside_or_leave();
   void step_aside();
+  void give_away();
 
   bool take_own(Found& found);
   bool take_own_here(Found& found);  // the same, in place, where workers spend their time
   bool look_around(Found& found);
   bool visit_all(Found& found);
+  bool visit_regulars(Found& found);
   bool visit_by_rules(Found& found);
   std::span<Victim> find_victims();
   [[nodiscard]] std::optional<Time> next_search() const noexcept;
@@ -147,16 +165,17 @@ class Worker {
   bool take_fork_from(Worker& victim, Found& found);
   bool take_tasks_from(Worker& victim, Found& found);
   unsigned take_more_from(Worker& victim, Found& found);
-  bool pop_from(SpillingQueue<Closure>& inbox, Closure& task) noexcept {
-    const SpillPop popped = inbox.try_pop(task);
+  bool pop_from(Worker& victim, Closure& task) noexcept {
+    const SpillPop popped = victim.inbox_.try_pop(task);
     if (popped == SpillPop::refilled) [[unlikely]]
-      note_refill();
+      note_refill(victim);
     return popped != SpillPop::empty;
   }
-  void note_refill() noexcept;
+  void note_refill(const Worker& victim) noexcept;
   bool pop_affine(int least_priority, Found& found);
   bool steal_affine(Worker& victim, AffinityClass affinity_class, Found& found);
   bool steal_soft(Found& found);
+  bool take_from_ended(Found& found);
   void take_affine(AffineTask&& taken, Found& found) noexcept;
 
   void run(Found& found);
@@ -172,11 +191,10 @@ class Worker {
   // Fixed at construction.
   Crew& crew_;
   const std::size_t index_;
-  const StealOrder order_;  // the regular workers, nearest first
+  const StealOrder order_;  // the regular workers, nearest first; none: by number
   const bool is_spare_;
   const bool is_counted_;       // its tasks, by the gate
   const bool steals_by_rules_;  // not just from whom it finds first
-  const std::size_t max_searchers_;
 
   // Worker's thread only.
   Random random_;
@@ -185,7 +203,11 @@ class Worker {
   Posted* spares_ = nullptr;
   unsigned spare_count_ = 0;
   bool is_playing_ = false;
-  bool is_crowded_ = false;  // enough others searched when it began
+  bool is_crowded_ = false;        // enough others searched when it began
+  std::size_t crew_size_ = 0;      // when max_searchers_ was found
+  std::size_t max_searchers_ = 0;  // how many are enough
+  Time idle_began_{};              // and what it had done by then
+  std::uint64_t done_before_idle_ = ~std::uint64_t{0};
   std::optional<Time> last_search_;
   std::vector<Victim> victims_;  // room to sort them in
 
@@ -196,6 +218,9 @@ class Worker {
   WorkStealingDeque<Posted*> posted_;
   AffineQueue affine_;
   ForkStack forks_;
+  static constexpr Duration::rep kAwake = -1;
+  Atomic<Duration::rep> idle_since_ = kAwake;       // ns
+  Atomic<bool> has_ended_ = false;                  // looks at its queues no more: the crew stops
   Atomic<std::uint64_t> last_drained_ = 0;          // see Victim
   std::vector<Atomic<std::uint64_t>> stolen_from_;  // tasks, by whom; the worker writes
 };

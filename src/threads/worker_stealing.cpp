@@ -1,4 +1,5 @@
 // worker_stealing.cpp: how a worker finds tasks elsewhere than with itself.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,7 @@ bool Worker::look_around(Found& found) {
   do {
     found.lost_race = false;
     if (steals_by_rules_ ? visit_by_rules(found) : visit_all(found)) return true;
+    if (crew_.is_closed() && take_from_ended(found)) return true;
   } while (found.lost_race);
   if (crew_.options().stealing.enabled && steal_soft(found)) return true;
   return crew_.ranked().try_pop_idle(found.task);
@@ -34,26 +36,38 @@ bool Worker::look_around(Found& found) {
 
 // The nearest first, from a random one on.
 bool Worker::visit_all(Found& found) {
-  for (const std::vector<std::uint32_t>& group : order_) {
-    const std::size_t start = random_.below(group.size());
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      if (take_from(group[(start + i) % group.size()], found)) return true;
-    }
-  }
-  const std::size_t span = crew_.worker_span();
-  for (std::size_t i = crew_.options().workers; i < span; ++i) {
+  if (visit_regulars(found)) return true;
+  const std::size_t spares = crew_.staff().end_of_spares();
+  for (std::size_t i = crew_.staff().first_spare(); i < spares; ++i) {
     if (take_from(i, found)) return true;
+  }
+  return false;
+}
+
+bool Worker::visit_regulars(Found& found) {
+  const std::size_t span = crew_.staff().span();
+  const auto visit = [&](std::size_t count, const auto& number_of) {
+    const std::size_t start = count > 1 ? random_.below(count) : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (take_from(number_of((start + i) % count), found)) return true;
+    }
+    return false;
+  };
+  if (order_.empty()) return visit(span, [](std::size_t place) { return place; });
+  for (const std::vector<std::uint32_t>& group : order_) {  // numbers go up in it
+    const auto end = std::lower_bound(group.begin(), group.end(), span);
+    const auto count = static_cast<std::size_t>(end - group.begin());
+    if (visit(count, [&](std::size_t place) { return group[place]; })) return true;
   }
   return false;
 }
 
 bool Worker::visit_by_rules(Found& found) {
   if (take_own(found)) return true;
-  const std::size_t span = crew_.worker_span();
-  for (std::size_t i = 0; i < span; ++i) {
-    Worker* const other = crew_.worker(i);
-    if (i != index_ && other != nullptr && take_fork_from(*other, found)) return true;
-  }
+  const auto takes_fork = [&](Worker& other) {
+    return &other != this && take_fork_from(other, found);
+  };
+  if (crew_.staff().any_of(takes_fork)) return true;
   const StealingOptions& options = crew_.options().stealing;
   if (options.cooldown != Duration::zero()) {
     const Time now = current_time();
@@ -78,15 +92,18 @@ std::span<Victim> Worker::find_victims() {
     victims_.push_back(
         {index, other->queued_approx(), distance, other->last_drained_.load(relaxed)});
   };
-  for (std::size_t distance = 0; distance < order_.size(); ++distance) {
-    for (const std::uint32_t index : order_[distance]) {
-      consider(index, static_cast<unsigned>(distance));
+  const Staff& staff = crew_.staff();
+  const std::size_t span = staff.span();
+  unsigned distance = 0;
+  for (const std::vector<std::uint32_t>& group : order_) {
+    for (const std::uint32_t index : group) {
+      if (index < span) consider(index, distance);
     }
+    ++distance;
   }
-  const std::size_t span = crew_.worker_span();
-  for (std::size_t i = crew_.options().workers; i < span; ++i) {
-    consider(i, static_cast<unsigned>(order_.size()));
-  }
+  for (std::size_t i = 0; order_.empty() && i < span; ++i) consider(i, 0);
+  const std::size_t spares = staff.end_of_spares();
+  for (std::size_t i = staff.first_spare(); i < spares; ++i) consider(i, distance + 1);
   return order_victims(crew_.options().stealing, victims_, random_);
 }
 
@@ -131,7 +148,7 @@ bool Worker::take_tasks_from(Worker& victim, Found& found) {
   found.posted = posted.item;
   std::uint64_t taken = 1;
   if (found.posted == nullptr) {
-    if (pop_from(victim.inbox_, found.task)) {
+    if (pop_from(victim, found.task)) {
       taken += take_more_from(victim, found);
     } else if (!steal_affine(victim, AffinityClass::none, found)) {
       return false;
@@ -151,20 +168,28 @@ bool Worker::steal_affine(Worker& victim, AffinityClass affinity_class, Found& f
   return true;
 }
 
+// What came to somebody after it had ended. No rule holds there: nobody else would do it.
+bool Worker::take_from_ended(Found& found) {
+  return crew_.staff().any_of([&](Worker& other) {
+    // relaxed: whoever ends wakes one afterwards, who looks here if this was too early.
+    if (!other.has_ended_.load(relaxed)) return false;
+    if (take_tasks_from(other, found)) return true;
+    AffineTask taken;
+    if (!other.affine_.pop(kLowestPriority, taken)) return false;
+    take_affine(std::move(taken), found);
+    return true;
+  });
+}
+
 // Nothing else was found anywhere.
 bool Worker::steal_soft(Found& found) {
-  for (std::size_t i = 0; i < crew_.options().workers; ++i) {
-    Worker* const other = crew_.worker(i);
-    if (i == index_ || other == nullptr) continue;
-    if (!steal_affine(*other, AffinityClass::soft, found)) continue;
-    found.fork = nullptr;
-    found.posted = nullptr;
+  return crew_.staff().any_of([&](Worker& other) {
+    if (&other == this || !steal_affine(other, AffinityClass::soft, found)) return false;
     add(counters_.stolen, 1);
     add(counters_.tasks_stolen, 1);
-    add(stolen_from_[i], 1);
+    add(stolen_from_[other.index_], 1);
     return true;
-  }
-  return false;
+  });
 }
 
 // To its own inbox; or, if the newest is to be run first, to its own tasks. Whoever looked there
@@ -180,7 +205,7 @@ unsigned Worker::take_more_from(Worker& victim, Found& found) {
   };
   Closure task;
   unsigned more = 0;
-  while (wants_another(more + 1) && pop_from(victim.inbox_, task)) {
+  while (wants_another(more + 1) && pop_from(victim, task)) {
     if (newest_first) {
       std::swap(task, found.task);
       push_posted(std::move(task));

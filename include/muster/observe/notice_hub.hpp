@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,6 +26,7 @@
 
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
+#include <muster/base/log.hpp>
 #include <muster/observe/notice.hpp>
 #include <muster/sync/atomic.hpp>
 
@@ -77,6 +79,16 @@ class MUSTER_API NoticeHub {
   void publish(Make&& make) {
     // relaxed: who subscribes at the same moment may get this notice or not.
     if (subscribers_.load(relaxed) != 0) deliver(std::invoke(make));
+  }
+
+  // The same for those whose work goes on whatever happens: what goes wrong is logged.
+  template <class Make>
+  void tell(const Make& make) noexcept {
+    try {
+      publish(make);
+    } catch (const std::exception& error) {
+      MUSTER_LOG(LogLevel::warning, "subscribers could not be told: " << error.what());
+    }
   }
 
   // Throws InvalidArgument unless 1 <= capacity <= kMaxCapacity. A place takes 16 bytes.

@@ -48,7 +48,7 @@ class MUSTER_API Rates {
     std::uint64_t completed = 0;
     Sum waits = {};
     Sum runs = {};
-    std::vector<Duration> busy = {};
+    std::vector<Duration> busy = {};  // by the workers' ids
   };
 
   void never_back(PoolSnapshot& snapshot) MUSTER_REQUIRES(mutex_);

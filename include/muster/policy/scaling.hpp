@@ -38,7 +38,7 @@ struct ScalingInput {
   Duration longest_idle{};        // of those, for how long the one that has been idle longest
   std::uint64_t arrivals = 0;     // tasks that have come, since the start
   std::uint64_t completions = 0;  // tasks that have ended, since the start
-  Duration average_task_time{};   // of recent tasks, from their begin to their end
+  Duration average_task_time{};   // of recent tasks, from their begin to their end; 0: not known
 };
 
 enum class ScalingPolicy { ratio, depth, predictive, custom };
@@ -74,7 +74,7 @@ struct DepthScaling {
 };
 
 // Adds and removes as many workers as it takes at a time. Decides like `ratio` until a first task
-// has ended, and whenever the pool stays overloaded for a horizon although it should not.
+// was timed, and whenever the pool stays overloaded for a horizon although it should not.
 struct PredictiveScaling {
   // How far ahead it looks; more than 0. At least as long as it takes to notice a load and to have
   // new workers ready: check_every, scale_up_cooldown and the time that a worker needs to start.

@@ -44,10 +44,11 @@ namespace muster {
 
 class MUSTER_API Roster {
  public:
-  // Spares have the numbers from `workers` on. Calls `recruit` from notify() while there are absent
-  // workers; it must not throw. Throws InvalidArgument as ParkingLot does.
+  // Spares have the numbers from `workers` on, which is how many others there can be. Calls
+  // `recruit` from notify() while there are absent workers; it must not throw. Throws
+  // InvalidArgument as ParkingLot does.
   explicit Roster(std::size_t workers, std::size_t spares = 0, std::function<void()> recruit = {})
-      : workers_(workers), recruit_(std::move(recruit)), lot_(workers + spares) {}
+      : recruit_(std::move(recruit)), workers_(workers), lot_(workers + spares) {}
 
   // How many others search already.
   std::size_t begin_search() noexcept;
@@ -75,6 +76,12 @@ class MUSTER_API Roster {
   // For work that only this worker can do.
   bool notify_worker(std::size_t worker) noexcept;
 
+  // How many there are or will be when they are needed, without spares.
+  void set_workers(std::size_t workers) noexcept {
+    workers_.store(workers, relaxed);  // relaxed: decides how patient publishers are, no more
+  }
+
+  // How many of these have not been started.
   void set_absent(std::size_t workers) noexcept {
     absent_.store(workers, relaxed);  // relaxed: who recruits looks again, under a lock
   }
@@ -98,11 +105,11 @@ class MUSTER_API Roster {
   bool wake_or_recruit() noexcept;
 
   // Fixed at construction.
-  const std::size_t workers_;  // without spares
   const std::function<void()> recruit_;
 
   // Any thread.
   alignas(kCacheLine) Atomic<std::uint32_t> searching_ = 0;
+  Atomic<std::size_t> workers_;  // without spares
   Atomic<std::size_t> absent_ = 0;
   ParkingLot lot_;
 };

@@ -272,7 +272,7 @@ class PredictiveScalingTest : public ::testing::Test {
                            .idle = workers - workers / 2,
                            .arrivals = arrivals_,
                            .completions = completions_,
-                           .average_task_time = 100ms});
+                           .average_task_time = task_time_});
   }
 
   // Workers after so many seconds, each decision carried out.
@@ -292,6 +292,7 @@ class PredictiveScalingTest : public ::testing::Test {
   Time now_{};
   std::uint64_t arrivals_ = 0;
   std::uint64_t completions_ = 1;
+  Duration task_time_ = 100ms;
 };
 
 // Nine are busy all the time, and the square root of nine is three.
@@ -359,6 +360,13 @@ TEST_F(PredictiveScalingTest, AShortNeedKeepsWorkersForAnotherMinute) {
 
 TEST_F(PredictiveScalingTest, DecidesByRatioUntilATaskHasEnded) {
   completions_ = 0;
+  EXPECT_EQ(settle(3, 1000, 4), 4U);
+  EXPECT_EQ(second(1000, 4, 6).change, 1);
+}
+
+// A pool that times one task in 64 may have run 63 without knowing how long they take.
+TEST_F(PredictiveScalingTest, DecidesByRatioUntilATaskWasTimed) {
+  task_time_ = Duration::zero();
   EXPECT_EQ(settle(3, 1000, 4), 4U);
   EXPECT_EQ(second(1000, 4, 6).change, 1);
 }

@@ -144,6 +144,7 @@ TEST(Blocking, HooksAreCalledForSparesToo) {
   std::atomic<unsigned> ended = 0;
   {
     ThreadPool pool({.workers = 1,
+                     .max_workers = 1,
                      .on_worker_start = [&](unsigned worker) { started |= 1U << worker; },
                      .on_worker_exit = [&](unsigned worker) { ended |= 1U << worker; }});
     std::latch other_ran(1);
