@@ -15,6 +15,7 @@
 // Thread safety: immutable after construction; copying never throws and shares the contents.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -162,5 +163,8 @@ class MUSTER_API WouldDeadlock : public Error {
   WouldDeadlock& operator=(const WouldDeadlock&) = default;
   ~WouldDeadlock() override;
 };
+
+// What it says; for messages. Requires: not null.
+[[nodiscard]] MUSTER_API std::string message_of(const std::exception_ptr& error);
 
 }  // namespace muster

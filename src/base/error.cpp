@@ -78,4 +78,14 @@ QueueFull::~QueueFull() = default;
 Dropped::~Dropped() = default;
 WouldDeadlock::~WouldDeadlock() = default;
 
+std::string message_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "it threw something that is no std::exception";
+  }
+}
+
 }  // namespace muster

@@ -30,10 +30,9 @@ void Autoscaling::look() noexcept {
     decide();
   } catch (const Stopped&) {
     return;
-  } catch (const std::exception& error) {
-    MUSTER_LOG(LogLevel::error, "scaling failed, and is tried again: " << error.what());
   } catch (...) {
-    MUSTER_LOG(LogLevel::error, "scaling failed, and is tried again: no std::exception");
+    MUSTER_LOG(LogLevel::error,
+               "scaling failed, and is tried again: " << message_of(std::current_exception()));
   }
   try {
     begin();

@@ -17,16 +17,6 @@
 namespace muster {
 namespace {
 
-std::string message_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& exception) {
-    return exception.what();
-  } catch (...) {
-    return "it threw something that is no std::exception";
-  }
-}
-
 std::shared_ptr<Timers> make_timers(Crew& crew, const ThreadPoolOptions& options) {
   if (Simulation* const world = options.simulation; world != nullptr) {
     return std::make_shared<Timers>(crew, &crew, world->clock(), std::nullopt);

@@ -67,19 +67,6 @@ RecentWork::Totals totals_of(const Worker& worker, Time now) {
           .busy = worker.times().busy_until(now)};
 }
 
-// It knows of so many, and there are so many: they come and go at the end.
-void introduce(Strategy& strategy, std::size_t& introduced, std::size_t workers) {
-  while (introduced < workers) strategy.on_worker_added({.id = introduced++});
-  while (introduced > workers) strategy.on_worker_removed(--introduced);
-}
-
-// A strategy that throws may do so for each task: to say it once is enough.
-void log_failure(bool& has_failed, const char* of, const char* what) {
-  if (std::exchange(has_failed, true)) return;
-  MUSTER_LOG(LogLevel::warning, "a strategy's " << of << " failed: " << what
-                                                << "; this is not said again, but counted");
-}
-
 }  // namespace
 
 Placer::Placer(const Crew& crew, const ThreadPoolOptions& options)
@@ -104,7 +91,12 @@ std::string Placer::set_strategy(const StrategyChoice& strategy) {
     const MutexLock ask_lock(ask_mutex_);
     has_failed_ = false;
     introduced_ = 0;
-    if (custom != nullptr) shield("reset()", [&] { custom->reset(); });
+    const Asking asking(*this);
+    try {
+      if (custom != nullptr) custom->reset();
+    } catch (...) {
+      log_failure("reset()");
+    }
     const MutexLock lock(mutex_);
     std::swap(name, name_);
     std::swap(custom, custom_);
@@ -270,16 +262,15 @@ std::optional<std::size_t> Placer::ask(TaskInfo task) {
   const std::size_t workers = crew_.staff().serving();
   look_at_all(workers);
   task.id = ++tasks_asked_;
-  Strategy& strategy = *custom_;
-  std::size_t& introduced = introduced_;
-  const std::vector<WorkerInfo>& infos = infos_;
-  std::optional<Selection> selection;
-  shield("select()", [&] {
-    introduce(strategy, introduced, workers);
-    selection = strategy.select(infos, task);
-  });
-  if (!selection || selection->worker >= workers) return std::nullopt;
-  return selection->worker;
+  const Asking asking(*this);
+  try {
+    introduce(workers);
+    const std::optional<Selection> selection = custom_->select(infos_, task);
+    if (selection && selection->worker < workers) return selection->worker;
+  } catch (...) {
+    log_failure("select()");
+  }
+  return std::nullopt;
 }
 
 // For a strategy of the user's.
@@ -305,17 +296,18 @@ void Placer::look_at_all(std::size_t workers) {
   }
 }
 
-// Whatever it throws.
-template <class Call>
-void Placer::shield(const char* of, const Call& call) noexcept {
-  const Asking asking(*this);
-  try {
-    call();
-  } catch (const std::exception& error) {
-    log_failure(has_failed_, of, error.what());
-  } catch (...) {
-    log_failure(has_failed_, of, "it threw something that is no std::exception");
-  }
+// What is being handled. A strategy that throws may do so for each task: to say it once is enough.
+void Placer::log_failure(const char* of) noexcept {
+  if (std::exchange(has_failed_, true)) return;
+  MUSTER_LOG(LogLevel::warning, "a strategy's "
+                                    << of << " failed: " << message_of(std::current_exception())
+                                    << "; this is not said again, but counted");
+}
+
+// They come and go at the end.
+void Placer::introduce(std::size_t workers) {
+  while (introduced_ < workers) custom_->on_worker_added({.id = introduced_++});
+  while (introduced_ > workers) custom_->on_worker_removed(--introduced_);
 }
 
 template <class Call>
@@ -323,12 +315,13 @@ void Placer::tell(const Call& call) noexcept {
   if (!has_custom() || being_asked == this) return;
   const MutexLock lock(ask_mutex_);
   if (custom_ == nullptr) return;
-  Strategy& strategy = *custom_;
-  std::size_t& introduced = introduced_;
-  shield("hook", [&] {
-    introduce(strategy, introduced, crew_.staff().serving());
-    call(strategy);
-  });
+  const Asking asking(*this);
+  try {
+    introduce(crew_.staff().serving());
+    call(*custom_);
+  } catch (...) {
+    log_failure("hook");
+  }
 }
 
 void Placer::drop_plans() noexcept {

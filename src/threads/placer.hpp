@@ -120,8 +120,8 @@ class Placer {
   void look_at_all(std::size_t workers) MUSTER_REQUIRES(ask_mutex_) MUSTER_EXCLUDES(mutex_);
   template <class Call>
   void tell(const Call& call) noexcept MUSTER_EXCLUDES(ask_mutex_);
-  template <class Call>
-  void shield(const char* of, const Call& call) noexcept MUSTER_REQUIRES(ask_mutex_);
+  void introduce(std::size_t workers) MUSTER_REQUIRES(ask_mutex_);
+  void log_failure(const char* of) noexcept MUSTER_REQUIRES(ask_mutex_);
 
   // Fixed at construction.
   const Crew& crew_;
