@@ -119,9 +119,9 @@ class Crew final : public Executor, public Employer {
   // Requires: a full fence since something was put there.
   void hand_over(std::size_t index) noexcept;
 
-  // One task, to the worker whose number it gives. Once it is counted, notify_heir() and
-  // hand_over() with that number must follow.
-  [[nodiscard]] std::size_t rehome(Closure&& task) noexcept;
+  // One task, to the worker whose number it gives; that is where it comes from, if that one serves.
+  // Once it is counted, notify_heir() and hand_over() with that number must follow.
+  [[nodiscard]] std::size_t rehome(Closure&& task, std::size_t from) noexcept;
   [[nodiscard]] std::size_t rehome(AffineTask&& task) noexcept;
   void notify_heir(std::size_t index) noexcept;
 

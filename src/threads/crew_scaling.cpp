@@ -131,10 +131,10 @@ void Crew::hand_over(std::size_t index) noexcept {
         furthest = std::max(furthest, heir);
         return heir;
       };
-      // As long as it does not serve again: then it would be handed its own.
+      // As long as it does not serve again.
       const auto may_take = [&] { return from != nullptr && i >= staff_.serving(); };
       while (may_take() && from->inbox().try_pop(task) != SpillPop::empty) {
-        notify_heir(note_moved(rehome(std::move(task))));
+        notify_heir(note_moved(rehome(std::move(task), i)));
       }
       while (may_take() && from->affine().pop(kLowestPriority, affine)) {
         const AffinityClass affinity_class = affine.affinity_class;
@@ -146,10 +146,10 @@ void Crew::hand_over(std::size_t index) noexcept {
 }
 
 // If there is no memory for it, it waits until a ring has room.
-std::size_t Crew::rehome(Closure&& task) noexcept {
+std::size_t Crew::rehome(Closure&& task, std::size_t from) noexcept {
   for (;;) {
     const std::size_t serving = staff_.serving();
-    const std::size_t first = heir_in_turn++ % serving;
+    const std::size_t first = from < serving ? from : heir_in_turn++ % serving;  // serves again
     std::size_t place = first;
     do {
       // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing

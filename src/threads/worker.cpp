@@ -203,7 +203,7 @@ bool Worker::leave_if_one_too_many() {
 
 void Worker::give_away() {
   while (const std::optional<Posted*> newest = posted_.owner().pop()) {
-    const std::size_t heir = crew_.rehome(std::move((*newest)->task));
+    const std::size_t heir = crew_.rehome(std::move((*newest)->task), index_);
     keep_spare(*newest);
     // sync(task-done): it has entered twice. relaxed: only this thread writes it.
     counters_.moved.store(counters_.moved.load(relaxed) + 1, release);

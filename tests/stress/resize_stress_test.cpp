@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <latch>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -111,24 +110,18 @@ TEST(ResizeStress, WhatComesLateDoesNotWaitForOneWhoLeaves) {
   constinit static thread_local unsigned worker_here = 0;
   ThreadPool pool({.workers = 2,
                    .max_workers = 2,
-                   .strategy = BuiltIn::weighted_round_robin,  // one each, for sure
-                   .weights = {1},
                    .stealing = {.enabled = false},
                    .on_worker_start = [](unsigned worker) { worker_here = worker; }});
   while (run.next_round()) {
     pool.resize(2);
     std::atomic<bool> is_held = false;
     std::atomic<bool> is_free = false;
-    std::latch both(2);
-    for (int i = 0; i < 2; ++i) {
+    while (!is_held) {
       pool.post([&] {
-        both.arrive_and_wait();
-        if (worker_here == 0) return;
-        is_held = true;
+        if (worker_here == 0 || is_held.exchange(true)) return;
         is_free.wait(false);
       });
     }
-    while (!is_held) std::this_thread::yield();
     constexpr int kTasks = 30;
     std::atomic<int> ran = 0;
     {
