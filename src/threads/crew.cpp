@@ -42,7 +42,9 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
       steals_(options.stealing.enabled),
-      roster_(options.max_workers, options.max_spare_workers, [this] { recruit(); }),
+      roster_(
+          options.max_workers, options.max_spare_workers, [this] { recruit(); },
+          alertness_of(options)),
       threads_(options.max_workers + options.max_spare_workers, options.thread_name, cpus_),
       timers_(make_timers(*this, options_)),
       ranked_(options.priority_aging),

@@ -190,9 +190,7 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
 }
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
-    : crew_(make_crew(options)),
-      id_(register_executor(
-          crew_, options.idle == IdlePolicy::latency ? Alertness::high : Alertness::usual)) {}
+    : crew_(make_crew(options)), id_(register_executor(crew_, alertness_of(options))) {}
 
 ThreadPool::~ThreadPool() {
   if (is_orphaned(id_)) return;  // its threads cannot be joined, and it is never freed

@@ -33,6 +33,11 @@ namespace muster {
 
 class Crew;
 
+// Of workers with these options.
+constexpr Alertness alertness_of(const ThreadPoolOptions& options) noexcept {
+  return options.idle == IdlePolicy::latency ? Alertness::high : Alertness::usual;
+}
+
 class Worker {
  public:
   // Tasks that wait in an inbox before they cost memory of their own.

@@ -38,6 +38,7 @@
 #include <muster/base/clock.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
+#include <muster/sync/executor.hpp>
 #include <muster/sync/parking_lot.hpp>
 
 namespace muster {
@@ -45,10 +46,15 @@ namespace muster {
 class MUSTER_API Roster {
  public:
   // Spares have the numbers from `workers` on, which is how many others there can be. Calls
-  // `recruit` from notify() while there are absent workers; it must not throw. Throws
-  // InvalidArgument as ParkingLot does.
-  explicit Roster(std::size_t workers, std::size_t spares = 0, std::function<void()> recruit = {})
-      : recruit_(std::move(recruit)), workers_(workers), lot_(workers + spares) {}
+  // `recruit` from notify() while there are absent workers; it must not throw. Publishers from
+  // outside wait longer for workers of high alertness to come back from a task before they wake
+  // another. Throws InvalidArgument as ParkingLot does.
+  explicit Roster(std::size_t workers, std::size_t spares = 0, std::function<void()> recruit = {},
+                  Alertness alertness = Alertness::usual)
+      : recruit_(std::move(recruit)),
+        alertness_(alertness),
+        workers_(workers),
+        lot_(workers + spares) {}
 
   // How many others search already.
   std::size_t begin_search() noexcept;
@@ -106,6 +112,7 @@ class MUSTER_API Roster {
 
   // Fixed at construction.
   const std::function<void()> recruit_;
+  const Alertness alertness_;
 
   // Any thread.
   alignas(kCacheLine) Atomic<std::uint32_t> searching_ = 0;
