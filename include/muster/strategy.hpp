@@ -115,6 +115,7 @@ class MUSTER_API Strategy {
 
   // What happened meanwhile. They do nothing unless overridden. Of the workers there are it is told
   // when it is installed, and of others when they come and go.
+  // on_task_complete is called for those who are there, not for spares or one that has left.
   virtual void on_task_complete(std::size_t worker, Duration duration);
   virtual void on_worker_added(const WorkerInfo& worker);
   virtual void on_worker_removed(std::size_t worker);

@@ -25,7 +25,8 @@ struct TaskOptions {
 
   // Tasks with the same key go to the same worker, for the sake of what it has in its caches, as
   // long as it is there; see AffinityOptions. Those of one key run in order of arrival (within a
-  // priority), unless they are stolen. Not in pools whose workers share one queue.
+  // priority), unless they are stolen or a worker comes or goes. Not in pools whose workers share
+  // one queue.
   std::optional<std::string> affinity = {};
   AffinityClass affinity_class = AffinityClass::soft;
 

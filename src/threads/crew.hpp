@@ -115,7 +115,7 @@ class Crew final : public Executor, public Employer {
   void begin_work(std::size_t index) MUSTER_EXCLUDES(staff_.mutex);
   [[nodiscard]] bool leave(std::size_t index) MUSTER_EXCLUDES(staff_.mutex, idle_mutex_);
 
-  // What waits with this worker and those behind it, if they do not serve, goes to those who do.
+  // What waits with this worker and those before it who do not serve goes to those who do.
   // Requires: a full fence since something was put there.
   void hand_over(std::size_t index) noexcept;
 
@@ -173,7 +173,8 @@ class Crew final : public Executor, public Employer {
   // The posted task that this worker runs has failed, and was or will be reported.
   void note_failure() noexcept;
 
-  // `global` queueing: blocks until there is a task, or the crew has finished (false).
+  // `global` queueing: blocks until there is a task. False: it is to leave, or the crew has
+  // finished.
   bool pop_shared(Worker& worker, Closure& out);
   bool try_pop_shared(Closure& out);
 
@@ -188,12 +189,12 @@ class Crew final : public Executor, public Employer {
   void leave_simulation() noexcept;
   bool wait_for_ends(std::optional<Duration> timeout);
   ThreadPoolStats lifetime_stats() const;
-  [[nodiscard]] WorkerState state_of(const Worker& worker) const noexcept;
   void time_for_strategy() noexcept;
 
   void make_worker(std::size_t index, std::uint64_t seed);
   void start_all() MUSTER_EXCLUDES(staff_.mutex);
   void recruit() noexcept MUSTER_EXCLUDES(staff_.mutex);
+  void recruit_one() MUSTER_EXCLUDES(staff_.mutex);
   std::size_t start_first() MUSTER_EXCLUDES(staff_.mutex);
   void start_regular(std::size_t index) MUSTER_REQUIRES(staff_.mutex);
   void play_as(std::size_t index) MUSTER_EXCLUDES(staff_.mutex);
@@ -275,8 +276,8 @@ class Crew final : public Executor, public Employer {
   Atomic<std::uint32_t> idle_waiters_ = 0;
   Atomic<std::uint64_t> drains_ = 0;
   Atomic<std::uint64_t> leftovers_done_ = 0;  // tasks that were run when no worker was left
-  Atomic<std::uint64_t> unqueued_ = 0;        // that were dropped from a queue, or put back
-  Atomic<std::uint64_t> put_back_ = 0;        // of those, the latter, which entered again
+  Atomic<std::uint64_t> unqueued_ = 0;        // that were dropped from a queue, put back, moved
+  Atomic<std::uint64_t> put_back_ = 0;        // of those, the latter two, which entered again
   RankedQueue ranked_;
   SharedQueue shared_;  // `global` queueing only
   Spares spares_;

@@ -56,14 +56,16 @@ void Crew::begin_work(std::size_t index) {
   // Before it can be counted on: whoever recruits must not recruit one more meanwhile.
   if (options_.simulation == nullptr) roster_.begin_search();
   if (staff_.is_spare(index)) return;
+  bool is_first = false;
   {
     const MutexLock lock(staff_.mutex);
     // Before whoever waits for it goes on.
     notices_.tell([&] { return WorkerAdded{.worker = static_cast<unsigned>(index)}; });
+    is_first = staff_.serving() == 0;
     staff_.begin_work(index);
     note_staff();
   }
-  placer_.meet_workers();
+  if (is_first) see_off();  // those who could not leave before
 }
 
 void Crew::add_idle_workers(std::vector<Worker*>& idle) {
@@ -152,6 +154,14 @@ void Crew::start_regular(std::size_t index) {
 
 // There is work, and nobody who is free.
 void Crew::recruit() noexcept {
+  try {
+    recruit_one();
+  } catch (const std::exception& error) {
+    MUSTER_LOG(LogLevel::warning, error.what() << "; those that were started go on");
+  }
+}
+
+void Crew::recruit_one() {
   const MutexLock lock(staff_.mutex);
   if (staff_.missing() == 0) return;
   if (closed_.load(relaxed)) return;  // relaxed: stop() takes the mutex after closing
@@ -166,9 +176,9 @@ void Crew::recruit() noexcept {
     start_regular(next);
     // One that warms up, or comes after another who may still be about to end, takes its time.
     if (is_new && !warms_up()) staff_.wait_until_there(next);
-  } catch (const std::exception& error) {
-    MUSTER_LOG(LogLevel::warning, error.what() << "; those that were started go on");
+  } catch (...) {
     roster_.set_absent(0);
+    throw;
   }
 }
 
@@ -185,16 +195,25 @@ Employer::Cover Crew::begin_blocking() noexcept {
 }
 
 bool Crew::start_spare() noexcept {
-  const MutexLock lock(staff_.mutex);
-  const std::size_t next = staff_.end_of_spares();
-  const std::size_t before = next - staff_.first_spare();
   try {
-    std::future<void> made = start(next);
+    const MutexLock lock(staff_.mutex);
+    // The timer thread goes on when all others have been joined. relaxed: as in start_first().
+    if (timers_->is_own_thread() && closed_.load(relaxed)) {
+      spares_.not_started();
+      return false;
+    }
+    const std::size_t next = staff_.end_of_spares();
+    const std::size_t before = next - staff_.first_spare();
     staff_.set_spares(before + 1);
-    threads_.finish_start(next, made);
+    try {
+      std::future<void> made = start(next);
+      threads_.finish_start(next, made);
+    } catch (...) {
+      staff_.set_spares(before);
+      throw;
+    }
     return true;
   } catch (const std::exception& error) {
-    staff_.set_spares(before);
     MUSTER_LOG(LogLevel::warning, error.what() << "; a blocked worker is not stood in for");
     spares_.not_started();
     return false;

@@ -85,9 +85,10 @@ void Crew::welcome() {
 
 // What those have who serve no more goes to others, and they leave.
 void Crew::see_off() {
-  const std::size_t span = staff_.span();
-  if (span != 0) hand_over(span - 1);
-  for (std::size_t i = staff_.wanted(); i < span; ++i) {
+  // All there ever were: one may have looked into its inbox and left before the last push into it.
+  const std::size_t made = staff_.made();
+  if (made != 0) hand_over(made - 1);
+  for (std::size_t i = staff_.wanted(); i < made; ++i) {
     if (options_.simulation != nullptr) {
       worker(i)->leave_if_one_too_many();
     } else {
@@ -117,9 +118,10 @@ void Crew::note_staff() {
 }
 
 void Crew::hand_over(std::size_t index) noexcept {
+  bool has_moved = false;
   for (;;) {
     const std::size_t serving = staff_.serving();
-    if (index < serving || serving == 0) return;  // 0: nobody could post anything yet
+    if (index < serving || serving == 0) break;  // 0: whoever is the first to serve sees to it
     std::size_t furthest = 0;
     for (std::size_t i = serving; i <= index; ++i) {
       Worker* const from = worker(i);
@@ -129,6 +131,7 @@ void Crew::hand_over(std::size_t index) noexcept {
         unqueued_.fetch_add(1, release);  // sync(task-done): it has entered twice
         put_back_.fetch_add(1, relaxed);  // relaxed: a count
         furthest = std::max(furthest, heir);
+        has_moved = true;
         return heir;
       };
       // As long as it does not serve again.
@@ -143,19 +146,20 @@ void Crew::hand_over(std::size_t index) noexcept {
     }
     index = furthest;  // who may have ceased to serve meanwhile
   }
+  if (has_moved) note_idle();  // whoever ran the last of them may have seen it counted twice
 }
 
 // If there is no memory for it, it waits until a ring has room.
 std::size_t Crew::rehome(Closure&& task, std::size_t from) noexcept {
   for (;;) {
     const std::size_t serving = staff_.serving();
-    const std::size_t first = from < serving ? from : heir_in_turn++ % serving;  // serves again
-    std::size_t place = first;
-    do {
+    const bool stays = from < serving || serving == 0;  // serves again, or nobody does yet
+    const std::size_t first = stays ? from : heir_in_turn++ % serving;
+    for (std::size_t i = 0; i < (stays ? 1 : serving); ++i) {
+      const std::size_t place = stays ? from : (first + i) % serving;
       // NOLINTNEXTLINE(bugprone-use-after-move): a push that is refused moves nothing
       if (worker(place)->inbox().try_push(std::move(task))) return place;
-      place = place + 1 < serving ? place + 1 : 0;
-    } while (place != first);
+    }
     try {
       worker(first)->inbox().push(std::move(task));
       return first;
@@ -185,6 +189,7 @@ void Crew::notify_heir(std::size_t index) noexcept {
     roster_.notify();
   } else {
     roster_.notify_worker(index);
+    if (closed_.load(relaxed)) roster_.notify();  // relaxed: as in post(); that one may have ended
   }
 }
 

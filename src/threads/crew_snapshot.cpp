@@ -17,6 +17,16 @@ Duration read(const Atomic<Duration::rep>& figure) noexcept {
   return Duration(figure.load(relaxed));  // relaxed: a figure
 }
 
+WorkerState state_of(const Worker& worker, const Staff& staff) noexcept {
+  if (!staff.is_spare(worker.index())) {
+    const Staff::Phase phase = staff.phase(worker.index());
+    if (phase == Staff::Phase::coming) return WorkerState::warming;
+    if (phase == Staff::Phase::gone) return WorkerState::terminated;
+    if (staff.is_one_too_many(worker.index())) return WorkerState::draining;
+  }
+  return read(worker.counters().busy) != 0 ? WorkerState::busy : WorkerState::ready;
+}
+
 void add_worker(Worker& worker, WorkerState state, PoolSnapshot& snapshot) {
   const Worker::Counters& counters = worker.counters();
   const bool is_busy = read(counters.busy) != 0;
@@ -43,7 +53,7 @@ PoolSnapshot Crew::snapshot() {
   snapshot.affinity = affinities_.figures(current_time());
   std::vector<Duration> busy;
   staff_.for_each([&](Worker& worker) {
-    add_worker(worker, state_of(worker), snapshot);
+    add_worker(worker, state_of(worker, staff_), snapshot);
     completed += snapshot.workers.back().completed;
     busy.push_back(read(worker.times().busy));
   });
@@ -64,23 +74,15 @@ PoolSnapshot Crew::snapshot() {
 }
 
 std::uint64_t Crew::arrivals_approx() const noexcept {
-  std::uint64_t arrivals = shared_.pushed_approx() + ranked_.pushed_approx() - read(put_back_);
+  // First what has entered twice, so that the difference is never too small.
+  std::uint64_t moved = read(put_back_);
+  staff_.for_each([&](const Worker& worker) { moved += read(worker.counters().moved); });
+  std::uint64_t entered = shared_.pushed_approx() + ranked_.pushed_approx();
   staff_.for_each([&](const Worker& worker) {
-    const Worker::Counters& counters = worker.counters();
-    arrivals += read(counters.posted) + worker.inbox().pushed_approx() +
-                worker.affine().pushed_approx() - read(counters.moved);
+    entered += read(worker.counters().posted) + worker.inbox().pushed_approx() +
+               worker.affine().pushed_approx();
   });
-  return arrivals;
-}
-
-WorkerState Crew::state_of(const Worker& worker) const noexcept {
-  if (!staff_.is_spare(worker.index())) {
-    const Staff::Phase phase = staff_.phase(worker.index());
-    if (phase == Staff::Phase::coming) return WorkerState::warming;
-    if (phase == Staff::Phase::gone) return WorkerState::terminated;
-    if (staff_.is_one_too_many(worker.index())) return WorkerState::draining;
-  }
-  return read(worker.counters().busy) != 0 ? WorkerState::busy : WorkerState::ready;
+  return entered - std::min(moved, entered);
 }
 
 }  // namespace muster

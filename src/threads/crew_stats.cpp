@@ -1,4 +1,6 @@
 // crew_stats.cpp: what the workers have counted, put together.
+#include <algorithm>
+
 #include "threads/crew.hpp"
 
 namespace muster {
@@ -19,7 +21,8 @@ ThreadPoolStats Crew::stats() const {
     now.steal_attempts -= then.steal_attempts;
     now.successful_steals -= then.successful_steals;
     now.tasks_stolen -= then.tasks_stolen;
-    for (std::size_t j = 0; j < then.stolen_from.size(); ++j) {
+    const std::size_t pairs = std::min(then.stolen_from.size(), now.stolen_from.size());
+    for (std::size_t j = 0; j < pairs; ++j) {
       now.stolen_from[j] -= then.stolen_from[j];
     }
     now.lost_races -= then.lost_races;

@@ -29,7 +29,11 @@ void Gate::make_room() noexcept {
   note(before % kThread - 1);
   if (before < kThread) return;
   const MutexLock lock(mutex_);
-  room_.notify_one();
+  if (options_.max_queued_per_key == 0) {
+    room_.notify_one();
+  } else {
+    room_.notify_all();  // each waits for room of its own key
+  }
 }
 
 bool Gate::wait(const std::function<bool()>& has_room, Time deadline) {

@@ -318,7 +318,7 @@ void Placer::tell(const Call& call) noexcept {
   const Asking asking(*this);
   try {
     introduce(crew_.staff().serving());
-    call(*custom_);
+    call(*custom_, introduced_);
   } catch (...) {
     log_failure("hook");
   }
@@ -329,11 +329,14 @@ void Placer::drop_plans() noexcept {
 }
 
 void Placer::meet_workers() noexcept {
-  tell([](Strategy&) {});
+  tell([](Strategy&, std::size_t) {});
 }
 
 void Placer::note_done(std::size_t worker, Duration took) noexcept {
-  tell([&](Strategy& strategy) { strategy.on_task_complete(worker, took); });
+  // Spares, and one that has left while it ran, are none of its.
+  tell([&](Strategy& strategy, std::size_t workers) {
+    if (worker < workers) strategy.on_task_complete(worker, took);
+  });
 }
 
 }  // namespace muster

@@ -119,9 +119,11 @@ class Staff {
     return phases_[number].load(relaxed);  // relaxed: a figure, or read under the mutex
   }
 
-  // A regular worker that is sees to it that it leaves.
+  // A regular worker that is sees to it that it leaves. None is before anybody serves, who could
+  // take over.
   [[nodiscard]] bool is_one_too_many(std::size_t number) const noexcept {
-    return number >= kept_.load(relaxed) && !is_spare(number);  // relaxed: a hint; leave() decides
+    // relaxed: a hint; leave() decides.
+    return number >= kept_.load(relaxed) && !is_spare(number) && serving() != 0;
   }
 
   // --- Changes. ---
@@ -138,9 +140,9 @@ class Staff {
 
   // If fewer serve than before, a full fence must follow, and what they have be handed over.
   void want(std::size_t wanted) MUSTER_REQUIRES(mutex) {
-    wanted_.store(wanted, relaxed);              // relaxed: as in wanted()
-    if (!closed_) kept_.store(wanted, relaxed);  // relaxed: as in is_one_too_many()
+    wanted_.store(wanted, relaxed);  // relaxed: as in wanted()
     choose_serving();
+    if (!closed_) kept_.store(wanted, relaxed);  // relaxed: as in is_one_too_many()
   }
 
   // Before its thread is started; and if that was in vain.

@@ -98,7 +98,11 @@ void Worker::main() {
   }
   const bool warms_up = !is_spare_ && crew_.warms_up();
   if (!warms_up) crew_.begin_work(index_);
-  if (options.on_worker_start) options.on_worker_start(static_cast<unsigned>(index_));
+  if (options.on_worker_start) {
+    if (!warms_up) end_search();  // meanwhile nobody can count on it
+    options.on_worker_start(static_cast<unsigned>(index_));
+    if (!warms_up) begin_search();
+  }
   if (warms_up) {
     crew_.warm_up(index_);
     crew_.begin_work(index_);
@@ -256,6 +260,11 @@ void Worker::begin_search() noexcept {
   is_crowded_ = crew_.roster().begin_search() >= max_searchers_;
 }
 
+// Who counted on us for more is served by a successor.
+void Worker::end_search() noexcept {
+  if (crew_.roster().end_search() && crew_.has_work()) crew_.roster().notify();
+}
+
 // Requires: is counted as searching. False: found nothing; sleep_or_stop() must follow.
 bool Worker::search_and_run() {
   const std::size_t probes = is_crowded_ ? 0 : probes_before_sleep(crew_.options().idle);
@@ -263,8 +272,7 @@ bool Worker::search_and_run() {
   for (std::size_t look = 0; look < looks; ++look) {
     Found found;
     if (look_around(found)) {
-      // Who counted on us for more is served by a successor.
-      if (crew_.roster().end_search() && crew_.has_work()) crew_.roster().notify();
+      end_search();
       run(found);
       return true;
     }

@@ -106,7 +106,8 @@ class Worker {
   struct Counters {
     Atomic<std::uint64_t> done = 0;    // tasks
     Atomic<std::uint64_t> posted = 0;  // tasks, from inside
-    Atomic<std::uint64_t> moved = 0;   // tasks that it took from others' inboxes to its own
+    Atomic<std::uint64_t> moved =
+        0;  // tasks that it took from others' inboxes to its own, or gave away
     Atomic<std::uint64_t> steal_attempts = 0;
     Atomic<std::uint64_t> stolen = 0;        // times
     Atomic<std::uint64_t> tasks_stolen = 0;  // often several at once; without forks
@@ -151,6 +152,7 @@ class Worker {
   void serve_shared_queue();
   bool linger_and_run();
   void begin_search() noexcept;
+  void end_search() noexcept;
   bool search_and_run();
   bool sleep_or_stop();
   bool step_aside_or_leave();

@@ -12,6 +12,19 @@
 #include <muster/error.hpp>
 
 namespace muster {
+namespace {
+
+// What is being handled, in our words if it is the system's.
+[[noreturn]] void throw_start_failure(std::size_t number) {
+  try {
+    throw;
+  } catch (const std::system_error& error) {
+    throw SystemFailure("start worker " + std::to_string(number), error.code().value(),
+                        "ask for fewer workers, or allow more threads");
+  }
+}
+
+}  // namespace
 
 std::future<void> WorkerThreads::start(std::size_t number, const Step& make, const Step& main) {
   {
@@ -26,11 +39,10 @@ std::future<void> WorkerThreads::start(std::size_t number, const Step& make, con
     slot.thread = std::thread([this, number, make, main, made = std::move(made)]() mutable {
       be(number, made, make, main);
     });
-  } catch (const std::system_error& error) {
+  } catch (...) {
     slot.thread = std::move(slot.ended);
     note_end();
-    throw SystemFailure("start worker " + std::to_string(number), error.code().value(),
-                        "ask for fewer workers, or allow more threads");
+    throw_start_failure(number);
   }
   return is_made;
 }

@@ -309,5 +309,37 @@ TEST(Affinity, BadOptionsAreNamed) {
   one_queue.submit(nothing).get();
 }
 
+// Two wait for room of their keys; room of the second one's is not lost on the first.
+TEST(Affinity, RoomOfAKeyIsFoundByWhoWaitsForIt) {
+  std::atomic<bool> is_in = false;
+  ThreadPoolOptions options{.workers = 2};
+  options.admission = {.max_queued_per_key = 1, .block_timeout = 20s};
+  HeldWorkers held(options);
+  const auto keyed = [&](unsigned worker) {
+    return TaskOptions{.affinity = key_of(held.pool(), worker),
+                       .affinity_class = AffinityClass::hard};
+  };
+  const TaskOptions first = keyed(0);
+  const TaskOptions second = keyed(1);
+  held.pool().post(first, nothing);
+  held.pool().post(second, nothing);
+  const auto wait_as = [&](std::uint64_t waiters) {
+    while (held.pool().stats().admission.blocked != waiters) std::this_thread::yield();
+  };
+  std::thread for_first([&] { held.pool().post(first, nothing); });
+  wait_as(1);
+  std::thread for_second([&] {
+    held.pool().post(second, nothing);
+    is_in = true;
+    is_in.notify_all();
+  });
+  wait_as(2);
+  held.free(1);
+  is_in.wait(false);
+  held.free(0);
+  for_first.join();
+  for_second.join();
+}
+
 }  // namespace
 }  // namespace muster

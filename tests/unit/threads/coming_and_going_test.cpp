@@ -180,6 +180,64 @@ TEST(ComingAndGoing, AStrategyIsToldOfEveryWorker) {
   EXPECT_EQ(doorkeeper->seen(), "") << "it is not the pool's any more";
 }
 
+// It had been dismissed while it was at work.
+TEST(ComingAndGoing, AStrategyDoesNotHearOfTasksOfOneThatHasLeft) {
+  class Listener : public Strategy {
+   public:
+    std::string_view name() const override { return "listener"; }
+    std::optional<Selection> select(std::span<const WorkerInfo>, const TaskInfo&) override {
+      return std::nullopt;
+    }
+    void on_worker_added(const WorkerInfo&) override { ++workers; }
+    void on_worker_removed(std::size_t) override { --workers; }
+    void on_task_complete(std::size_t worker, Duration) override {
+      unknown += worker < workers ? 0 : 1;
+      ++ended;
+    }
+    std::size_t workers = 0;
+    std::atomic<int> unknown = 0;
+    std::atomic<int> ended = 0;
+  };
+  const auto listener = std::make_shared<Listener>();
+  ThreadPoolOptions options{.workers = 2};
+  options.timing = Timing::full;
+  HeldWorkers held(options);
+  held.pool().set_strategy(listener);
+  held.pool().resize(1);
+  held.free_all();
+  held.pool().wait_idle();
+  EXPECT_EQ(listener->unknown, 0);
+  EXPECT_LE(listener->ended, 1) << "the first one's";
+}
+
+// The first of a lazy pool is slow to warm up, and one who is dismissed meanwhile has tasks.
+TEST(ComingAndGoing, NobodyLeavesBeforeSomebodyServes) {
+  std::atomic<bool> is_free = false;
+  std::atomic<int> begun = 0;
+  std::atomic<int> runs = 0;
+  std::atomic<ThreadPool*> own = nullptr;
+  ThreadPoolOptions options{.workers = 2, .start = Start::lazy};
+  options.warm_up.prepare = [&](unsigned worker) {
+    ++begun;
+    if (worker == 0) return is_free.wait(false);
+    own.wait(nullptr);
+    for (int i = 0; i < 3; ++i) own.load()->post([&] { ++runs; });
+    const TaskOptions keyed{.affinity = "key", .affinity_class = AffinityClass::hard};
+    for (int i = 0; i < 3; ++i) own.load()->post(keyed, [&] { ++runs; });
+  };
+  ThreadPool pool(options);
+  own = &pool;
+  own.notify_all();
+  std::thread poster([&] { pool.post({.affinity = "key"}, [&] { ++runs; }); });
+  while (begun != 2) std::this_thread::yield();
+  pool.resize(1);
+  is_free = true;
+  is_free.notify_all();
+  poster.join();
+  pool.stop();
+  EXPECT_EQ(runs, 7);
+}
+
 // Turns are planned far ahead.
 TEST(ComingAndGoing, OneThatComesHasItsTurnsAtOnce) {
   ThreadPoolOptions options{
