@@ -231,6 +231,7 @@ TEST(ComingAndGoing, NobodyLeavesBeforeSomebodyServes) {
   std::thread poster([&] { pool.post({.affinity = "key"}, [&] { ++runs; }); });
   while (begun != 2) std::this_thread::yield();
   pool.resize(1);
+  while (runs != 6) std::this_thread::yield();
   is_free = true;
   is_free.notify_all();
   poster.join();
