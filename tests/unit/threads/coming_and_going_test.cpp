@@ -60,6 +60,22 @@ TEST_P(KeysWithAndWithoutStealing, HardTasksOfOneThatLeavesGoWhereTheirKeyBelong
   EXPECT_EQ(held.pool().workers_for(key), std::vector<unsigned>{order.at(1)});
 }
 
+TEST_P(KeysWithAndWithoutStealing, TheHeirOfAHardTaskIsWoken) {
+  std::atomic<int> runs = 0;
+  ThreadPoolOptions options{.workers = 3};
+  options.stealing.enabled = GetParam();
+  HeldWorkers held(options);
+  int i = 0;
+  while (held.pool().workers_for(key_named(i), 2) != std::vector<unsigned>{2, 1}) ++i;
+  held.pool().post({.affinity = key_named(i), .affinity_class = AffinityClass::hard},
+                   [&] { ++runs; });
+  held.free(0);
+  held.free(1);
+  held.wait_until_asleep(2);
+  held.pool().resize(2);
+  while (runs != 1) std::this_thread::yield();
+}
+
 INSTANTIATE_TEST_SUITE_P(Both, KeysWithAndWithoutStealing, ::testing::Bool());
 
 TEST(ComingAndGoing, OnlyTheKeysOfOneThatLeavesMove) {
