@@ -5,7 +5,9 @@
  * into those below. A poster reads it, pushes into one of those, fence, reads it again and does the
  * same if that one serves no more; so does whoever has handed a task over. A push claims a place
  * and fills it later; a look finds nothing as long as the first place is claimed and not filled. A
- * worker that is not wanted leaves when a look finds nothing; one that is wanted comes.
+ * worker that is not wanted leaves when a look finds nothing; one that is wanted comes. Both decide
+ * under the mutex that who resizes holds while it stores `serving` and `wanted`; what others see of
+ * these two may come in any order.
  *
  * One step is one access to shared memory. Spin is sequentially consistent, so the two stores that
  * need a fence, a poster's that fills a place and the resizer's of `serving`, go through a store
@@ -28,6 +30,7 @@
  *
  * Mutations:
  * check: not_emptied            -DNOT_EMPTIED -DBUSY -DRESIZES=1 expect fails:invalid_end_state
+ * check: up_to_span             -DUP_TO_SPAN -DPOSTERS=1 -DRESIZES=1 expect fails:invalid_end_state
  * check: no_second_look         -DNO_SECOND_LOOK -DPOSTERS=1 expect fails:invalid_end_state
  * check: no_look_at_heir -DNO_LOOK_AT_HEIR -DNUMBERS=3 -DPOSTERS=1 expect fails:invalid_end_state
  * check: no_fence_after_push    -DNO_FENCE_AFTER_PUSH -DPOSTERS=1 expect fails:invalid_end_state
@@ -48,6 +51,7 @@
 
 byte serving = NUMBERS, wanted = NUMBERS;
 bool working[NUMBERS] = true;
+bool locked;
 
 mtype = { unused, claimed, filled };
 mtype place[NUMBERS * PLACES] = unused;
@@ -184,6 +188,24 @@ active [POSTERS] proctype poster() {
   atomic { drain_place(_pid); s = 0; i = 0 }
 }
 
+inline store_serving(most) {
+  atomic {
+    drain_serving();
+    s = serving;
+    if :: s > most -> s = most :: else fi;
+    do
+    :: s < most && working[s] -> s++
+    :: else -> break
+    od;
+#ifndef NO_FENCE_AFTER_SERVING
+    serving = s;
+#else
+    pending_serving = s;
+#endif
+    s = 0
+  }
+}
+
 active proctype resizer() {
   byte n, s, j, k, last, furthest, heirs, heir, got, left = RESIZES;
   do
@@ -195,24 +217,17 @@ active proctype resizer() {
      choose_below(NUMBERS, n);
      n++;
 #endif
-     atomic {
-       drain_serving();
-       wanted = n;
-       s = serving;
-       if :: s > n -> s = n :: else fi;
-       do
-       :: s < n && working[s] -> s++
-       :: else -> break
-       od;
-#ifndef NO_FENCE_AFTER_SERVING
-       serving = s;
-#else
-       pending_serving = s;
-#endif
-       s = 0
-     };
+     atomic { !locked -> locked = true };
+     if
+     :: wanted = n; store_serving(n)
+     :: store_serving(n); wanted = n
+     fi;
+     locked = false;
 #ifndef NOT_EMPTIED
      last = NUMBERS - 1;
+#ifdef UP_TO_SPAN  /* only of those who have not left */
+     atomic { do :: last > 0 && !working[last] -> last-- :: else -> break od };
+#endif
      hand_over(POSTERS);
 #endif
      atomic { drain_serving(); drain_place(POSTERS); n = 0; s = 0 }
@@ -234,16 +249,12 @@ end:
      atomic { if :: got != 255 -> taken++ :: else fi; got = 0 }
   :: working[i] && i >= wanted ->
      pop(i, got);
-     atomic {
-       if
-       :: got != 255 -> taken++
-       :: got == 255 && i >= wanted -> working[i] = false
-       :: else
-       fi;
-       got = 0
-     }
-  :: !working[i] && i < wanted && pending_serving == 255 ->
-     atomic {
+     if
+     :: got != 255 -> taken++
+     :: else -> atomic { !locked -> if :: i >= wanted -> working[i] = false :: else fi }
+     fi;
+     got = 0
+  :: atomic { !locked && !working[i] && i < wanted && pending_serving == 255 ->
        working[i] = true;
        do
        :: serving < wanted && working[serving] -> serving++
