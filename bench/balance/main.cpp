@@ -9,8 +9,12 @@
 namespace {
 
 std::vector<muster::bench::Cell> all_cells() {
-  std::vector<muster::bench::Cell> cells = muster::bench::select_cells();
-  for (muster::bench::Cell& each : muster::bench::flood_cells()) cells.push_back(std::move(each));
+  using namespace muster::bench;
+  std::vector<Cell> cells;
+  for (const auto make :
+       {select_cells, flood_cells, mixed_cells, slow_worker_cells, affinity_cells, scaling_cells}) {
+    for (Cell& each : make()) cells.push_back(std::move(each));
+  }
   return cells;
 }
 

@@ -85,7 +85,7 @@ std::vector<Answers> warm_up(const std::vector<Cell>& cells, const RoundsOptions
       std::uint64_t items = cell.items;
       if (items == 0) {
         items = fitting_items(contender, sample_seconds);
-      } else {
+      } else if (cell.warm_up == Cell::WarmUp::once) {
         contender.run(items);
       }
       for (CellResult& answer : answers) answer.series.push_back({contender.name, items, {}});

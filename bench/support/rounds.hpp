@@ -65,6 +65,9 @@ struct Cell {
 
   // At most so many rounds are measured, for what is slow and hardly varies.
   unsigned most_rounds = std::numeric_limits<unsigned>::max();
+
+  // None: for samples of known length that begin anew each time and last long.
+  enum class WarmUp { once, none } warm_up = WarmUp::once;
 };
 
 struct RoundsOptions {

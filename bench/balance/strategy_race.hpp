@@ -1,0 +1,23 @@
+// strategy_race.hpp: every strategy has to place the same sleeping tasks of mixed length, with and
+// without stealing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/rounds.hpp"
+
+namespace muster::bench {
+
+struct StrategyRace {
+  std::string group;
+
+  // How many times as long as planned tasks take on the first worker.
+  double first_worker_slowness = 1;
+};
+
+// Cells named kPaced and kBursts, without and with kStealing. All contenders of a round get the
+// same tasks.
+std::vector<Cell> strategy_race_cells(const StrategyRace& race);
+
+}  // namespace muster::bench
