@@ -16,6 +16,7 @@ readonly packages_check=("${packages_test[@]}" clang-format-19 clang-tidy-19)
 # shellcheck disable=SC2034  # used by ./dev
 readonly packages_bench=("${packages_build[@]}" libboost1.81-dev libtbb-dev libconcurrentqueue-dev
   libthread-pool-dev
+  gnuplot-nox  # pictures beside a report
   git)  # a report names its commit
 # shellcheck disable=SC2034  # used by torture.sh
 readonly packages_torture=("${packages_test[@]}" g++-12-aarch64-linux-gnu qemu-user)
@@ -28,7 +29,7 @@ readonly -A sign_of=(
   [libgmock-dev]=gmock/gmock.h [libboost-context1.81-dev]=boost/context/fiber.hpp
   [libboost1.81-dev]=boost/lockfree/queue.hpp [libtbb-dev]=tbb/concurrent_queue.h
   [libconcurrentqueue-dev]=concurrentqueue/concurrentqueue.h
-  [libthread-pool-dev]=thread_pool/thread_pool.hpp
+  [libthread-pool-dev]=thread_pool/thread_pool.hpp [gnuplot-nox]=gnuplot
   [prometheus-cpp-dev]=prometheus/text_serializer.h [libboost-json1.81-dev]=""
   [prometheus]=prometheus [nodejs]=node [npm]=npm
   [g++-12-aarch64-linux-gnu]=aarch64-linux-gnu-g++-12 [qemu-user]=qemu-aarch64

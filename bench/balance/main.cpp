@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "balance/cells.hpp"
+#include "balance/plots.hpp"
 #include "balance/verdicts.hpp"
 #include "support/suite.hpp"
 
@@ -21,7 +22,8 @@ std::vector<muster::bench::Cell> all_cells() {
 constexpr muster::bench::Suite kSuite{.name = "balance",
                                       .cells = all_cells,
                                       .tables = muster::bench::balance_suite_tables,
-                                      .judge = muster::bench::balance_suite_goals};
+                                      .judge = muster::bench::balance_suite_goals,
+                                      .draw = muster::bench::draw_balance_plots};
 
 }  // namespace
 

@@ -43,6 +43,7 @@ int measure(const Suite& suite, const SuiteOptions& options, const Setting& sett
   print_goals(std::cout, goals);
   const auto path = write_report({setting, options.rounds, results, goals}, options.json);
   std::cout << "\nreport   " << path.string() << '\n';
+  if (suite.draw != nullptr) suite.draw(results, path);
   const bool required = options.goals == SuiteOptions::Goals::required;
   return required && !all_hold(goals) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 // with 2 if it does not understand its command line.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct Suite {
   std::vector<Cell> (*cells)();
   std::vector<GroupTable> (*tables)();
   std::vector<Goal> (*judge)(std::span<const CellResult> results);
+
+  // Adds pictures to the report that was written. Null: there are none.
+  void (*draw)(std::span<const CellResult> results, const std::filesystem::path& report) = nullptr;
 };
 
 // What main() does and returns.
