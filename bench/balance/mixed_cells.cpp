@@ -5,7 +5,7 @@
 namespace muster::bench {
 
 std::vector<Cell> mixed_cells() {
-  return strategy_race_cells({.group = kMixedGroup});
+  return strategy_race_cells({.group = kMixedGroup, .paced_rounds = 10});
 }
 
 }  // namespace muster::bench

@@ -27,7 +27,7 @@ constexpr double kLoad = 0.75;
 constexpr std::uint64_t kPacedTasks = 2000;
 constexpr std::uint64_t kBurst = 200;
 constexpr std::uint64_t kBurstTasks = 8 * kBurst;
-constexpr unsigned kRounds = 4;
+constexpr unsigned kBurstRounds = 3;
 
 enum class Arrivals { paced, bursts };
 enum class Stealing { off, on };
@@ -150,7 +150,7 @@ Cell cell_of(const StrategyRace& race, Arrivals arrivals, Stealing stealing) {
             .contenders = {},
             .columns = {{race.group + kMakespanSuffix, name}, {race.group + kWaitSuffix, name}},
             .items = arrivals == Arrivals::paced ? kPacedTasks : kBurstTasks,
-            .most_rounds = kRounds,
+            .most_rounds = arrivals == Arrivals::paced ? race.paced_rounds : kBurstRounds,
             .warm_up = Cell::WarmUp::none};
   cell.contenders.push_back(contender(race, arrivals, kPlainTurns,
                                       {.strategy = BuiltIn::interleaved_weighted,

@@ -14,6 +14,10 @@ struct StrategyRace {
 
   // How many times as long as planned tasks take on the first worker.
   double first_worker_slowness = 1;
+
+  // Of the paced cells. The p99 of a few thousand tasks with a heavy tail varies by half from one
+  // round to the next, so close results need many.
+  unsigned paced_rounds = 3;
 };
 
 // Cells named kPaced and kBursts, without and with kStealing. All contenders of a round get the
