@@ -11,7 +11,7 @@ set xtics rotate by 30 right nomirror scale 0
 set ytics nomirror
 set grid ytics lc rgb "#dddddd"
 set border 3
-set key top right reverse Left
+set key above reverse Left
 set yrange [0:*]
 set offsets 0, 0, graph 0.18, 0
 set bmargin 7
