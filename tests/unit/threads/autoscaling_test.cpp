@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <latch>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -241,13 +240,15 @@ TEST(Autoscaling, EveryBadFieldIsNamedAtOnce) {
 
 // On threads. All workers are busy when it is decided.
 TEST(AutoscalingOnThreads, AddsWorkersWhileAllAreBusy) {
+  std::atomic<int> begun = 0;
   ThreadPool pool(
       {.workers = 1,
        .scaling = ScalingOptions{.max_workers = 4, .check_every = 1ms, .scale_up_cooldown = 0s}});
-  std::latch all(4);
   for (int i = 0; i < 10; ++i) {
-    pool.post([&, i] {
-      if (i < 4) all.arrive_and_wait();
+    pool.post([&] {  // held until four are
+      ++begun;
+      begun.notify_all();
+      for (int seen = begun; seen < 4; seen = begun) begun.wait(seen);
     });
   }
   pool.wait_idle();
