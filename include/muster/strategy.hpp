@@ -14,6 +14,9 @@
 // A pool that is given one of them by its enum or its name uses policy/choice.hpp instead, which
 // picks the same way without looking at all.
 //
+// It may post to its pool, whose tasks are then placed without it, but must not wait for it: a
+// worker that has a task to tell of waits for the strategy.
+//
 // Thread safety: one call at a time for each object. The registry may be used from any thread.
 #pragma once
 

@@ -192,12 +192,13 @@ class MUSTER_API ThreadPool {
   }
 
   // Until every task that was accepted before or meanwhile is done; timers that are not due are not
-  // waited for. Throws WouldDeadlock on a thread of this pool.
+  // waited for. Throws WouldDeadlock on a thread of this pool, and from within its strategy.
   void wait_idle();
 
   // Takes no more tasks, drops the timers that are not due, runs all tasks that were accepted, also
   // those that they post, and ends the threads. Harmless when called again, also with another mode.
-  // Throws WouldDeadlock on a thread of this pool, InvalidArgument if the timeout is negative.
+  // Throws WouldDeadlock on a thread of this pool and from within its strategy, InvalidArgument if
+  // the timeout is negative.
   StopResult stop(const StopOptions& options = {});
 
   // Workers there are or are coming, without spares.

@@ -33,19 +33,27 @@ constexpr std::uint32_t kChosen = 32;
 // Measured weights are rounded to this, or each little change would make a long table of turns.
 constexpr double kFinestWeight = 1.0 / 16;
 
-// On this thread: the placer whose strategy is being called.
-constinit thread_local const Placer* being_asked = nullptr;
-
+// A call to a strategy of the user's, on this thread. One may lead to another, of another pool.
 class Asking {
  public:
-  explicit Asking(const Placer& placer) : outer_(std::exchange(being_asked, &placer)) {}
+  explicit Asking(const Placer& placer) : placer_(placer), outer_(std::exchange(innermost, this)) {}
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
-  ~Asking() { being_asked = outer_; }
+  ~Asking() { innermost = outer_; }
+
+  static bool goes_on(const Placer& placer) noexcept {
+    const Asking* each = innermost;
+    while (each != nullptr && &each->placer_ != &placer) each = each->outer_;
+    return each != nullptr;
+  }
 
  private:
-  const Placer* const outer_;
+  static constinit thread_local const Asking* innermost;
+  const Placer& placer_;
+  const Asking* const outer_;
 };
+
+constinit thread_local const Asking* Asking::innermost = nullptr;
 
 // Different for every pool and every strategy of it; never 0.
 std::uint64_t next_version() {
@@ -78,7 +86,7 @@ Placer::Placer(const Crew& crew, const ThreadPoolOptions& options)
 }
 
 std::string Placer::set_strategy(const StrategyChoice& strategy) {
-  if (being_asked == this) throw WouldDeadlock("set_strategy() from within the pool's strategy");
+  if (is_asking()) throw WouldDeadlock("set_strategy() from within the pool's strategy");
   const std::optional<BuiltIn> built_in = built_in_of(strategy);
   std::shared_ptr<Strategy> custom;
   if (const auto* const object = std::get_if<std::shared_ptr<Strategy>>(&strategy)) {
@@ -109,6 +117,10 @@ std::string Placer::set_strategy(const StrategyChoice& strategy) {
   custom.reset();  // the one before, with no lock held
   meet_workers();
   return name;
+}
+
+bool Placer::is_asking() const noexcept {
+  return Asking::goes_on(*this);
 }
 
 std::string Placer::strategy_name() {
@@ -256,7 +268,7 @@ std::vector<double> Placer::weights(std::size_t workers) {
 
 // None: it had no usable answer.
 std::optional<std::size_t> Placer::ask(TaskInfo task) {
-  if (being_asked == this) return std::nullopt;  // it posts to its own pool
+  if (is_asking()) return std::nullopt;  // it posts to its own pool
   const MutexLock lock(ask_mutex_);
   if (custom_ == nullptr) return std::nullopt;  // just exchanged
   const std::size_t workers = crew_.staff().serving();
@@ -312,7 +324,7 @@ void Placer::introduce(std::size_t workers) {
 
 template <class Call>
 void Placer::tell(const Call& call) noexcept {
-  if (!has_custom() || being_asked == this) return;
+  if (!has_custom() || is_asking()) return;
   const MutexLock lock(ask_mutex_);
   if (custom_ == nullptr) return;
   const Asking asking(*this);

@@ -65,6 +65,9 @@ class Placer {
   }
   void note_done(std::size_t worker, Duration took) noexcept MUSTER_EXCLUDES(ask_mutex_);
 
+  // The calling thread is in the middle of a call to its strategy.
+  [[nodiscard]] bool is_asking() const noexcept;
+
   // Others serve from now on than before: whoever posts plans anew.
   void drop_plans() noexcept;
 

@@ -143,6 +143,12 @@ void check_workers(const ThreadPoolOptions& options, std::vector<BadField>& bad)
   }
 }
 
+// Workers may wait for the strategy's lock to tell it of a task.
+void refuse_within_strategy(Crew& crew, const char* call) {
+  if (!crew.placer().is_asking()) return;
+  throw WouldDeadlock(std::string(call) + " from within the pool's strategy");
+}
+
 [[noreturn]] void refuse(const char* field, Duration value, const char* rule) {
   throw InvalidArgument({field, std::to_string(value.count()) + " ns", rule});
 }
@@ -261,6 +267,7 @@ void ThreadPool::wait_idle() {
   if (is_inside() || crew_->timers()->is_own_thread()) {
     throw WouldDeadlock("wait_idle() on a thread of the same pool: its own task never ends");
   }
+  refuse_within_strategy(*crew_, "wait_idle()");
   crew_->wait_idle();
 }
 
@@ -268,6 +275,7 @@ StopResult ThreadPool::stop(const StopOptions& options) {
   if (is_inside() || crew_->timers()->is_own_thread()) {
     throw WouldDeadlock("stop() on a thread of the same pool: it would wait for its own task");
   }
+  refuse_within_strategy(*crew_, "stop()");
   if (options.timeout && *options.timeout < Duration::zero()) {
     refuse("timeout", *options.timeout, "must not be negative");
   }

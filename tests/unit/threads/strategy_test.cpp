@@ -299,6 +299,32 @@ TEST(PoolStrategy, YoursMayNotChangeTheStrategyWhileItIsAsked) {
   EXPECT_TRUE(refused);
 }
 
+TEST(PoolStrategy, YoursMayNotWaitForItsPoolWhileItIsAsked) {
+  const auto witness = std::make_shared<Witness>();
+  ThreadPool pool(placing(2, witness));
+  witness->on_select = [&] {
+    EXPECT_THROW(pool.stop(), WouldDeadlock);
+    EXPECT_THROW(pool.wait_idle(), WouldDeadlock);
+  };
+  pool.submit(nothing).get();
+  EXPECT_EQ(pool.stats().strategy_fallbacks, 0U);
+}
+
+// Each posts to the other's pool.
+TEST(PoolStrategy, YoursMayPostToAPoolWhoseStrategyPostsToItsOwn) {
+  const auto one = std::make_shared<Witness>();
+  const auto other = std::make_shared<Witness>();
+  ThreadPool first(placing(1, one));
+  ThreadPool second(placing(1, other));
+  one->on_select = [&] { second.post(nothing); };
+  other->on_select = [&] { first.post(nothing); };
+  first.post(nothing);
+  first.wait_idle();
+  second.wait_idle();
+  EXPECT_EQ(first.stats().completed, 2U);
+  EXPECT_EQ(second.stats().completed, 1U);
+}
+
 TEST(PoolStrategy, IsFoundByItsRegisteredName) {
   static const bool is_registered = [] {  // for good, also if the test is repeated
     register_strategy("last", [] {
