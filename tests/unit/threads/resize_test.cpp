@@ -140,7 +140,7 @@ TEST(ResizeStealing, OthersTakeWhatTheLastTaskOfALeavingWorkerPosts) {
   };
   pool.post(body);
   pool.post(body);
-  wait_until([&] { return pool.stats().sleeping_workers == 1; });
+  wait_until([&] { return both.try_wait() && pool.stats().sleeping_workers == 1; });
   pool.resize(1);
   is_resized = true;
   is_resized.notify_all();
