@@ -26,13 +26,14 @@ int main() {
                                          .scale_down_cooldown = 10ms,
                                          .ratio = {.scale_down_idle_timeout = 50ms}},
        .on_scaling = print});
+  muster::NoticeStream notices = pool.notices();
   for (int i = 0; i < 40; ++i) {
     pool.post([] { std::this_thread::sleep_for(20ms); });  // as if it asked somebody else
   }
   pool.wait_idle();
   const muster::PoolSnapshot busy = pool.snapshot();
   std::cout << "done, with " << busy.scaling.current << " workers\n";
-  while (pool.worker_count() > 1) std::this_thread::sleep_for(10ms);
+  while (pool.worker_count() > 1) (void)notices.next(1s);  // somebody has left, for example
   const muster::PoolSnapshot idle = pool.snapshot();
   std::cout << "added " << idle.scaling.ups << " times, removed " << idle.scaling.downs << '\n';
   return idle.scaling.ups > 0 && idle.scaling.downs > 0 ? 0 : 1;
