@@ -122,10 +122,7 @@ std::size_t Crew::ensure_all_started() {
   }
   {
     const MutexLock lock(staff_.mutex);
-    // relaxed: stop() takes the mutex after it.
-    for (std::size_t i = 0; i < staff_.wanted() && !closed_.load(relaxed); ++i) {
-      if (!staff_.is_there(i)) start_regular(i);
-    }
+    if (!closed_.load(relaxed)) hire();  // relaxed: stop() takes the mutex after it
     if (can_wait_for_workers()) {
       for (std::size_t i = 0; i < staff_.wanted(); ++i) staff_.wait_until_there(i);
     }

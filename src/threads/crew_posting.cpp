@@ -41,7 +41,7 @@ Origin Crew::origin() const noexcept {
   return self != nullptr && &self->crew() == this ? Origin::inside : Origin::outside;
 }
 
-// There is a task in the inbox of this worker.
+// There is a task in the inbox of this worker. Begins with a full fence.
 [[gnu::always_inline]] inline void Crew::notify_of_task_with(std::size_t index) noexcept {
   if (steals_) {
     roster_.notify_from_outside();
@@ -49,6 +49,10 @@ Origin Crew::origin() const noexcept {
     roster_.notify_worker(index);
     if (closed_.load(relaxed)) roster_.notify();  // relaxed: as in post(); that one may have ended
   }
+}
+
+void Crew::notify_heir(std::size_t index) noexcept {
+  notify_of_task_with(index);
 }
 
 // Into an inbox, this one if it has room. False: as false of post_special().

@@ -36,7 +36,8 @@ void Crew::resize(const Resizing& resizing, const std::string& reason) {
                            resizing.least, resizing.most));
     full_fence();  // sync(serving-or-pushed): before the looks of see_off()
     try {
-      hire();
+      // Those of a lazy crew come when they are needed.
+      if (options_.start == Start::eager && options_.simulation == nullptr) hire();
     } catch (...) {
       failure = std::current_exception();
     }
@@ -53,16 +54,15 @@ void Crew::resize(const Resizing& resizing, const std::string& reason) {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-// Starts those who are missing; of a lazy crew only when they are needed. If one cannot be started,
-// no more are wanted than there are.
+// Starts those who are missing. If one cannot be started, no more are wanted than there are.
 void Crew::hire() {
-  if (options_.start == Start::lazy || options_.simulation != nullptr) return;
   for (std::size_t i = 0; i < staff_.wanted(); ++i) {
     if (staff_.is_there(i)) continue;
     try {
       start_regular(i);
     } catch (...) {
-      staff_.want(i);
+      staff_.want(std::max<std::size_t>(i, 1));
+      note_staff();
       full_fence();  // sync(serving-or-pushed): as in resize()
       throw;
     }
@@ -180,16 +180,6 @@ std::size_t Crew::rehome(AffineTask&& task) noexcept {
     } catch (const std::bad_alloc&) {
       std::this_thread::yield();
     }
-  }
-}
-
-// Either begins with a full fence, before the next look at who serves.
-void Crew::notify_heir(std::size_t index) noexcept {
-  if (steals_) {
-    roster_.notify();
-  } else {
-    roster_.notify_worker(index);
-    if (closed_.load(relaxed)) roster_.notify();  // relaxed: as in post(); that one may have ended
   }
 }
 
