@@ -65,6 +65,13 @@ class MUSTER_API ThreadPool {
     requires std::is_invocable_v<std::decay_t<F>&>
   void post(F&& task) {
     check_callable(task);
+    if constexpr (Closure::kNeverThrows<F>) {
+      // From inside it is made where it will wait: to move it there costs more than to queue it.
+      if (Closure* const place = place_inside()) {
+        std::construct_at(place, std::forward<F>(task));
+        return post_from(place);
+      }
+    }
     post_closure(Closure(std::forward<F>(task)));
   }
 
@@ -272,6 +279,10 @@ class MUSTER_API ThreadPool {
   friend class TaskGroup;
 
   void post_closure(Closure&& task);
+
+  // Where a worker makes a task, before post_from(). Null: whoever calls is none of the pool.
+  Closure* place_inside();
+  static void post_from(Closure* place);
   bool try_post_with(const TaskOptions& options, Closure&& task);
   bool try_submit_state(const TaskOptions& options, FutureStateBase* state);
 

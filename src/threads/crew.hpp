@@ -61,6 +61,9 @@ class Crew final : public Executor, public Employer {
   void post(Closure&& task);
   void post(const TaskOptions& options, Closure&& task);
 
+  // Where a worker makes a task for Worker::post_from(). Null if post() has to see to it.
+  [[nodiscard]] Closure* place_inside();
+
   // False: there is no room, and the task is the caller's. Never waits. Throws Stopped.
   [[nodiscard]] bool try_post(const TaskOptions& options, Closure&& task);
 
@@ -97,7 +100,6 @@ class Crew final : public Executor, public Employer {
   const ThreadPoolOptions& options() const noexcept { return options_; }
   Roster& roster() noexcept { return roster_; }
 
-  // Null: not started.
   Worker* worker(std::size_t index) const noexcept { return staff_.worker(index); }
 
   // A number for a drain of a worker's queue, greater than any before.
@@ -133,8 +135,7 @@ class Crew final : public Executor, public Employer {
   Gate& gate() noexcept { return gate_; }
   Meter& meter() noexcept { return meter_; }
 
-  // Tasks whose priority is not 0.
-  RankedQueue& ranked() noexcept { return ranked_; }
+  RankedQueue& ranked() noexcept { return ranked_; }  // tasks whose priority is not 0
 
   // True if a worker that looks would find something.
   bool has_work() noexcept;
@@ -281,7 +282,6 @@ class Crew final : public Executor, public Employer {
   RankedQueue ranked_;
   SharedQueue shared_;  // `global` queueing only
   Spares spares_;
-
   Autoscaling autoscaling_;
 
   // Guarded by stop_mutex_.

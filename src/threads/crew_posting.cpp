@@ -79,6 +79,10 @@ void Crew::post(Closure&& task) {
   if (closed_.load(relaxed)) stop_and_run_leftovers();
 }
 
+Closure* Crew::place_inside() {
+  return is_plain_ && origin() == Origin::inside ? Worker::current()->place_inside() : nullptr;
+}
+
 void Crew::post(const TaskOptions& options, Closure&& task) {
   static_cast<void>(post_special(options, task, Entry::by_policy));
 }

@@ -40,13 +40,6 @@ ParkOutcome Roster::sleep(ParkingLot::Ticket ticket, std::optional<Time> deadlin
   return lot_.park(ticket, deadline);
 }
 
-bool Roster::notify() noexcept {
-  // sync(counted-out): or a searcher could count itself out and miss the work while we count on
-  // it; sync(announce-or-publish) for the sleepers; sync(serving-or-pushed) for those who leave.
-  full_fence();
-  return searching_approx() == 0 && wake_or_recruit();
-}
-
 bool Roster::notify_from_outside() noexcept {
   // sync(counted-out), sync(serving-or-pushed): as in notify(); looks that come later see no less.
   full_fence();

@@ -209,6 +209,14 @@ void ThreadPool::post_closure(Closure&& task) {
   crew_->post(std::move(task));
 }
 
+Closure* ThreadPool::place_inside() {
+  return crew_->place_inside();
+}
+
+void ThreadPool::post_from(Closure* place) {
+  Worker::current()->post_from(place);
+}
+
 void ThreadPool::post_with(const TaskOptions& options, Closure&& task) {
   crew_->post(options, std::move(task));
 }

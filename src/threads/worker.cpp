@@ -390,15 +390,13 @@ void Worker::note_failure() noexcept {
   count(counters_.failed);
 }
 
-[[gnu::always_inline]] inline void Worker::push_posted_here(Closure&& task) {
-  Posted* const posted = spare_posted();
-  posted->task = std::move(task);
+[[gnu::always_inline]] inline void Worker::push_posted_here(Posted* posted) {
   count(counters_.posted);  // before anybody can take it
   try {
     posted_.owner().push(posted);
   } catch (...) {
     // No memory for a larger deque: the inbox may have room, and throws if not.
-    task = std::move(posted->task);
+    Closure task = std::move(posted->task);
     keep_spare(posted);
     counters_.posted.store(counters_.posted.load(relaxed) - 1, relaxed);  // relaxed: a count
     inbox_.push(std::move(task));
@@ -406,13 +404,23 @@ void Worker::note_failure() noexcept {
 }
 
 void Worker::push_posted(Closure&& task) {
-  push_posted_here(std::move(task));
+  push_posted_here(posted_of(std::move(task)));
 }
 
 void Worker::post_from_inside(Closure&& task) {
-  crew_.meter().mark(task, turn_);
-  push_posted_here(std::move(task));
+  post_from(&posted_of(std::move(task))->task);
+}
+
+void Worker::post_from(Closure* place) {
+  crew_.meter().mark(*place, turn_);
+  push_posted_here(reinterpret_cast<Posted*>(place));
   crew_.roster().notify();
+}
+
+Worker::Posted* Worker::posted_of(Closure&& task) {
+  Posted* const posted = spare_posted();
+  posted->task = std::move(task);
+  return posted;
 }
 
 Worker::Posted* Worker::spare_posted() {

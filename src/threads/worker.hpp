@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <muster/base/random.hpp>
@@ -78,6 +79,10 @@ class Worker {
   // From a task that this worker is running.
   void post_from_inside(Closure&& task);
 
+  // The same in two steps: where to make the task, and that it was made there.
+  Closure* place_inside() { return &spare_posted()->task; }
+  void post_from(Closure* place);
+
   // A task that this worker runs has failed and does not throw.
   void note_failure() noexcept;
 
@@ -136,6 +141,7 @@ class Worker {
     Posted* next_spare;
   };
   static_assert(sizeof(Posted) == kCacheLine);
+  static_assert(std::is_standard_layout_v<Posted>, "post_from() finds it by its task");
 
   // What a look has found: a fork, a posted task or one from an inbox.
   struct Found {
@@ -189,7 +195,8 @@ class Worker {
   void run_task(Closure& task);
   void call(Closure& task);
   void push_posted(Closure&& task);
-  void push_posted_here(Closure&& task);  // in place, as above
+  void push_posted_here(Posted* posted);  // in place, as above
+  Posted* posted_of(Closure&& task);
   Posted* spare_posted();
   void keep_spare(Posted* posted) noexcept;
 

@@ -27,13 +27,24 @@ class Closure {
  public:
   static constexpr std::size_t kInlineBytes = 48;
 
+  // What is stored inside.
+  template <class Callable>
+  static constexpr bool kFits =
+      sizeof(Callable) <= kInlineBytes && alignof(Callable) <= alignof(void*) &&
+      std::is_nothrow_move_constructible_v<Callable>;
+
+  // Whether a closure can be made of it without anything being thrown.
+  template <class F>
+  static constexpr bool kNeverThrows =
+      kFits<std::decay_t<F>> && std::is_nothrow_constructible_v<std::decay_t<F>, F>;
+
   Closure() noexcept = default;
 
   // Throws what copying or moving the callable throws, or std::bad_alloc if it is stored outside.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, Closure> &&
              std::is_invocable_v<std::decay_t<F>&>)
-  explicit Closure(F&& callable) {
+  explicit Closure(F&& callable) noexcept(kNeverThrows<F>) {
     using Callable = std::decay_t<F>;
     if constexpr (kFits<Callable>) {
       std::construct_at(reinterpret_cast<Callable*>(storage_), std::forward<F>(callable));
@@ -123,11 +134,6 @@ class Closure {
 
   template <class Callable>
   static constexpr bool kMustRun = requires { Callable::kMustRun; };
-
-  template <class Callable>
-  static constexpr bool kFits =
-      sizeof(Callable) <= kInlineBytes && alignof(Callable) <= alignof(void*) &&
-      std::is_nothrow_move_constructible_v<Callable>;
 
   // Destroys at the end of the scope, however it is left.
   template <class Callable>

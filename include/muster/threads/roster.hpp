@@ -39,6 +39,7 @@
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
 #include <muster/sync/executor.hpp>
+#include <muster/sync/fence.hpp>
 #include <muster/sync/parking_lot.hpp>
 
 namespace muster {
@@ -73,7 +74,12 @@ class MUSTER_API Roster {
                     std::optional<Time> deadline = std::nullopt) noexcept;
 
   // Call after publishing work. True if a sleeper was woken for it.
-  bool notify() noexcept;
+  bool notify() noexcept {
+    // sync(counted-out): or a searcher could count itself out and miss the work while we count on
+    // it; sync(announce-or-publish) for the sleepers; sync(serving-or-pushed) for those who leave.
+    full_fence();
+    return searching_approx() == 0 && can_wake_or_recruit() && wake_or_recruit();
+  }
 
   // The same for those who are no workers: to wake one costs microseconds, so if another is awake
   // it is given a moment to finish what it does and search.
@@ -108,6 +114,9 @@ class MUSTER_API Roster {
   }
 
  private:
+  [[nodiscard]] bool can_wake_or_recruit() const noexcept {
+    return !lot_.empty_approx() || absent_.load(relaxed) != 0;  // relaxed: as in set_absent()
+  }
   bool wake_or_recruit() noexcept;
 
   // Fixed at construction.

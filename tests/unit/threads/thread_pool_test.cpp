@@ -41,6 +41,37 @@ TEST_P(ThreadPoolIn, FuturesGiveTheirResults) {
   EXPECT_THROW(failing.get(), std::out_of_range);
 }
 
+// Each copy, not a move, does this.
+template <class OnCopy>
+struct Copied {
+  OnCopy on_copy;
+  std::atomic<int>& runs;
+
+  Copied(OnCopy copy, std::atomic<int>& count) : on_copy(copy), runs(count) {}
+  Copied(const Copied& other) noexcept(noexcept(on_copy())) : Copied(other.on_copy, other.runs) {
+    on_copy();
+  }
+  Copied(Copied&& other) noexcept : Copied(other.on_copy, other.runs) {}
+  Copied& operator=(const Copied&) = delete;
+  Copied& operator=(Copied&&) = delete;
+  ~Copied() = default;
+  void operator()() const { ++runs; }
+};
+
+TEST_P(ThreadPoolIn, ACallableMayThrowOrPostWhileATaskCopiesIt) {
+  ThreadPool pool({.workers = 1, .queueing = GetParam()});
+  std::atomic<int> runs = 0;
+  pool.run([&] {
+    const Copied throwing([] { throw std::out_of_range("copy"); }, runs);
+    EXPECT_THROW(pool.post(throwing), std::out_of_range);
+    const Copied posting([&]() noexcept { pool.post([&runs] { runs += 10; }); }, runs);
+    pool.post(posting);
+    pool.post(posting);
+  });
+  pool.wait_idle();
+  EXPECT_EQ(runs, 22);
+}
+
 TEST_P(ThreadPoolIn, TasksMayPostTasks) {
   ThreadPool pool({.workers = 2, .queueing = GetParam()});
   std::atomic<int> runs = 0;
