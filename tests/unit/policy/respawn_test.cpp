@@ -76,7 +76,7 @@ TEST(Respawn, PausesAreShortAgainAfterAPeriodWithoutAny) {
     return respawn.next_spawn(now) - now;
   };
   EXPECT_EQ(die_four_times(kStart + 67s - 1ns), 8s);
-  EXPECT_EQ(die_four_times(kStart + 75s + 60s), 1s);
+  EXPECT_EQ(die_four_times(kStart + 75s + 60s - 1ns), 1s);
 }
 
 TEST(Respawn, EveryBadFieldIsNamedAtOnce) {
