@@ -49,6 +49,8 @@ Time deadline_after(Duration duration) {
 
 FutureCallback::~FutureCallback() = default;
 
+Escort::~Escort() = default;
+
 FutureStateBase::~FutureStateBase() = default;
 
 bool FutureStateBase::wait(std::optional<Time> deadline) {
@@ -120,16 +122,50 @@ bool FutureStateBase::try_add_callback(FutureCallback& callback) noexcept {
 }
 
 bool FutureStateBase::cancel() {
-  if (!claim()) return false;
-  drop_task();
-  settle_with(std::make_exception_ptr(Cancelled(describe() + " was cancelled before it began")));
-  return true;
+  // relaxed: a look, to make no message in vain.
+  if (claim_.load(relaxed) == kClaimed) return false;
+  return end_unrun(
+      std::make_exception_ptr(Cancelled(describe() + " was cancelled before it began")));
 }
 
 void FutureStateBase::abandon(std::exception_ptr error) noexcept {
-  if (!claim()) return;
+  (void)end_unrun(std::move(error));
+}
+
+// False: somebody else has claimed it.
+bool FutureStateBase::end_unrun(std::exception_ptr error) noexcept {
+  const std::uintptr_t before = claim_.exchange(kClaimed, relaxed);  // relaxed: as in claim()
+  if (before == kClaimed) return false;
   drop_task();
   settle_with(std::move(error));
+  if (before != kUnclaimed) escort_of(before).end(error_.get());
+  return true;
+}
+
+bool FutureStateBase::set_escort(Escort& escort) noexcept {
+  std::uintptr_t before = kUnclaimed;
+  // sync(escort): pairs with the load in escort_of(). relaxed: nothing is read if it fails.
+  return claim_.compare_exchange_strong(before, reinterpret_cast<std::uintptr_t>(&escort), release,
+                                        relaxed);
+}
+
+bool FutureStateBase::withdraw_escort(Escort& escort) noexcept {
+  auto before = reinterpret_cast<std::uintptr_t>(&escort);
+  // relaxed: the escort is as it was.
+  return claim_.compare_exchange_strong(before, kUnclaimed, relaxed, relaxed);
+}
+
+Escort& FutureStateBase::escort_of(std::uintptr_t claimed) const noexcept {
+  (void)claim_.load(acquire);  // sync(escort): what was done before set_escort() is visible
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): see set_escort()
+  return *reinterpret_cast<Escort*>(claimed);
+}
+
+// When run() returns the task is settled, also if that was by its timeout.
+void FutureStateBase::run_escorted(Escort& escort) noexcept {
+  escort.begin();
+  run();
+  escort.end(error_.get());
 }
 
 void FutureStateBase::drop_reference() noexcept {

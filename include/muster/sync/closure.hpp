@@ -11,6 +11,7 @@
 // Lifetime: captures are destroyed right after the call, also if it throws, or with the closure.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,8 @@
 #include <muster/base/assert.hpp>
 
 namespace muster {
+
+class FutureStateBase;
 
 class Closure {
  public:
@@ -78,6 +81,12 @@ class Closure {
   // Others count on its being called: the type of the callable says so by a member kMustRun.
   [[nodiscard]] bool must_run() const noexcept { return kind_ != nullptr && kind()->must_run; }
 
+  // What the callable settles, if its type says so by a member future_state(); or null.
+  [[nodiscard]] FutureStateBase* future_state() const noexcept {
+    if (kind_ == nullptr || kind()->future_state == nullptr) return nullptr;
+    return kind()->future_state(storage_);
+  }
+
   // The stamp is lost if the callable needs all the room itself. Requires: *this.
   void mark(std::uint64_t stamp) noexcept {
     if (kind()->has_room) std::memcpy(storage_ + kStampOffset, &stamp, sizeof(stamp));
@@ -106,6 +115,7 @@ class Closure {
     void (*run)(void* storage);                   // and destroy
     void (*drop)(void* storage) noexcept;         // null: nothing to do
     void (*move)(void* from, void* to) noexcept;  // and destroy `from`; null: copy the bytes
+    FutureStateBase* (*future_state)(const void* storage) noexcept;  // null: none
     bool must_run;
     bool has_room;  // for a stamp
   };
@@ -134,6 +144,21 @@ class Closure {
 
   template <class Callable>
   static constexpr bool kMustRun = requires { Callable::kMustRun; };
+
+  template <class Callable>
+  static FutureStateBase* future_state_of(const void* storage) noexcept {
+    return static_cast<const Callable*>(storage)->future_state();
+  }
+  template <class Callable>
+  static constexpr auto find_future_state() noexcept -> FutureStateBase* (*)(const void*) noexcept {
+    if constexpr (requires(const Callable& callable) {
+                    { callable.future_state() } -> std::same_as<FutureStateBase*>;
+                  }) {
+      return &future_state_of<Callable>;
+    } else {
+      return nullptr;
+    }
+  }
 
   // Destroys at the end of the scope, however it is left.
   template <class Callable>
@@ -167,6 +192,7 @@ class Closure {
                       const Destroyed<Callable> guard{inside<Callable>(from)};
                       std::construct_at(static_cast<Callable*>(to), std::move(guard.callable));
                     },
+      .future_state = find_future_state<Callable>(),
       .must_run = kMustRun<Callable>,
       .has_room = kLeavesRoom<Callable>};
 
@@ -175,6 +201,7 @@ class Closure {
       .run = [](void* storage) { std::invoke(*owned<Callable>(storage)); },
       .drop = [](void* storage) noexcept { owned<Callable>(storage).reset(); },
       .move = nullptr,
+      .future_state = nullptr,
       .must_run = kMustRun<Callable>,
       .has_room = true};
 

@@ -46,6 +46,24 @@ class MUSTER_API FutureCallback {
   Plain<FutureCallback*> next_;
 };
 
+// Goes along with a task, if somebody wants to know when it begins and how it ends. Belongs to
+// whoever claims the task.
+class MUSTER_API Escort {
+ public:
+  Escort() = default;
+  Escort(const Escort&) = delete;
+  Escort& operator=(const Escort&) = delete;
+
+  // On the thread that is about to run the task.
+  virtual void begin() noexcept = 0;
+
+  // When it is settled: null, or what with. If it did not begin, it never will. May destroy this.
+  virtual void end(const std::exception_ptr& error) noexcept = 0;
+
+ protected:
+  virtual ~Escort();
+};
+
 class MUSTER_API FutureStateBase {
  public:
   explicit FutureStateBase(ExecutorId home, std::uint32_t references = 2) noexcept
@@ -63,8 +81,16 @@ class MUSTER_API FutureStateBase {
 
   // Runs the task unless somebody has begun or cancelled it.
   void run_if_unclaimed() noexcept {
-    if (claim()) run();
+    const std::uintptr_t before = claim_.exchange(kClaimed, relaxed);  // relaxed: as in claim()
+    if (before == kUnclaimed) return run();
+    if (before != kClaimed) run_escorted(escort_of(before));
   }
+
+  // From now on it goes along. False: the task has begun or was cancelled.
+  [[nodiscard]] bool set_escort(Escort& escort) noexcept;
+
+  // False: whoever has claimed the task has it.
+  [[nodiscard]] bool withdraw_escort(Escort& escort) noexcept;
 
   // A worker waits for this: does what can be done for it right here. A task runs only on threads
   // of its own pool.
@@ -116,10 +142,10 @@ class MUSTER_API FutureStateBase {
     return current_employer != nullptr && current_employer->executor_id() == home_;
   }
 
-  // True for one caller.
+  // True for one caller. Requires: it has no escort.
   bool claim() noexcept {
     // relaxed: who claims touches only what was there before the state was shared.
-    return !claimed_.exchange(true, relaxed);
+    return claim_.exchange(kClaimed, relaxed) == kUnclaimed;
   }
 
   void settle() noexcept;
@@ -134,13 +160,21 @@ class MUSTER_API FutureStateBase {
  private:
   enum Phase : std::uint32_t { pending, awaited, settled };
 
+  // What claim_ holds: one of these, or the address of the escort of a task that is not claimed.
+  static constexpr std::uintptr_t kUnclaimed = 0;
+  static constexpr std::uintptr_t kClaimed = 1;
+
   // False if `deadline` passed first.
   bool sleep(Time deadline);
+
+  Escort& escort_of(std::uintptr_t claimed) const noexcept;
+  void run_escorted(Escort& escort) noexcept;
+  bool end_unrun(std::exception_ptr error) noexcept;
 
   // Any thread.
   Atomic<std::uint32_t> references_;
   Atomic<std::uint32_t> phase_ = pending;  // those who wait sleep on it
-  Atomic<bool> claimed_ = false;
+  Atomic<std::uintptr_t> claim_ = kUnclaimed;
   Atomic<FutureCallback*> callbacks_ = nullptr;  // newest first; a mark once they were called
 
   // Fixed at construction.
@@ -232,6 +266,8 @@ class MUSTER_API QueuedTask {
   void operator()() noexcept { state_->run_if_unclaimed(); }
   ~QueuedTask();
   QueuedTask(QueuedTask&& other) noexcept = default;
+
+  [[nodiscard]] FutureStateBase* future_state() const noexcept { return &*state_; }
 
  private:
   FutureRef<FutureStateBase> state_;

@@ -102,12 +102,46 @@ class Callback final : public FutureCallback {
   Plain<int> given_;
 };
 
+class Companion final : public Escort {
+ public:
+  explicit Companion(Task& task) : task_(task) {}
+
+  bool set() {
+    given_.set(kGiven);
+    return task_.set_escort(*this);
+  }
+  // Whoever sets it may use it again if nobody has it.
+  void set_and_withdraw() {
+    if (!set()) return;
+    if (task_.withdraw_escort(*this)) given_.set(0);
+  }
+  void begin() noexcept override {
+    require(++begins == 1 && ends == 0, "a task begins once, before its end");
+    require(given_.get() == kGiven, "what was done before an escort was set is visible to it");
+  }
+  void end(const std::exception_ptr& error) noexcept override {
+    require(++ends == 1, "a task ends once");
+    require(given_.get() == kGiven, "what was done before an escort was set is visible to it");
+    require((error == nullptr) == (begins == 1), "what is cancelled does not begin");
+    task_.expect_outcome();
+    given_.set(0);  // it is gone now
+  }
+
+  int begins = 0;
+  int ends = 0;
+
+ private:
+  Task& task_;
+  Plain<int> given_;
+};
+
 // A state and its callbacks.
 class Case {
  public:
   explicit Case(std::uint32_t references)
       : task(*new(storage_.data()) Task(fate, references)),
-        callbacks{{{task, called}, {task, called}, {task, called}}} {}
+        callbacks{{{task, called}, {task, called}, {task, called}}},
+        escort(task) {}
 
   void wait() {
     require(task.wait(std::nullopt), "without a deadline a wait ends when it is settled");
@@ -122,6 +156,8 @@ class Case {
   Task& task;
   Atomic<int> called = 0;  // callbacks
   std::array<Callback, 3> callbacks;
+  Companion escort;
+  bool is_escorted = false;
 };
 
 using Body = std::function<void(Case&)>;
@@ -241,10 +277,26 @@ std::vector<Scenario> cancelling() {
   };
 }
 
+const Body kEscort = [](Case& c) { c.is_escorted = c.escort.set(); };
+const Body kEscortForNothing = [](Case& c) { c.escort.set_and_withdraw(); };
+const Body kExpectEscorted = [](Case& c) {
+  require(c.escort.ends == (c.is_escorted ? 1 : 0), "an escort is told of the end, if it was set");
+  require(c.escort.begins == (c.is_escorted ? c.fate.runs : 0), "and of the beginning");
+};
+
+std::vector<Scenario> escorting() {
+  return {
+      scenario("escorted and run", {kEscort, kRun}, kExpectEscorted, {kUnbounded, 3}),
+      scenario("escorted, run or cancelled", {kEscort, kRun, kCancelAndWait}, kExpectEscorted),
+      scenario("escorted for nothing, run", {kEscortForNothing, kRun, kWait}),
+  };
+}
+
 std::vector<Scenario> all() {
   std::vector<Scenario> all = waiting();
   for (const Scenario& more : callbacks()) all.push_back(more);
   for (const Scenario& more : cancelling()) all.push_back(more);
+  for (const Scenario& more : escorting()) all.push_back(more);
   return all;
 }
 
@@ -258,6 +310,10 @@ TEST(FutureStateModel, EachCallbackIsCalledOnceAndSeesTheOutcome) {
 
 TEST(FutureStateModel, ATaskIsRunOrCancelledAndNotBoth) {
   expect_all_hold(cancelling());
+}
+
+TEST(FutureStateModel, AnEscortGoesWithWhoeverClaimsTheTask) {
+  expect_all_hold(escorting());
 }
 
 TEST(FutureStateModel, EveryOrderIsNeeded) {
