@@ -286,8 +286,10 @@ class MUSTER_API ThreadPool {
   bool try_post_with(const TaskOptions& options, Closure&& task);
   bool try_submit_state(const TaskOptions& options, FutureStateBase* state);
 
-  // Finds room in any case. Throws Stopped.
-  void post_always(Closure&& task);
+  // For what keeps a list of tasks: traces one of them; posts what stands in for them, and finds
+  // room in any case. Throws Stopped.
+  void trace(Closure& task) const;
+  void post_stand_in(Closure&& task);
   void post_with(const TaskOptions& options, Closure&& task);
   void submit_state(const TaskOptions* options, FutureStateBase* state);  // null: none
   Timer start_after(Duration delay, std::unique_ptr<detail::TimerCall> call);

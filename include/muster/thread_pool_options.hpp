@@ -25,6 +25,7 @@
 namespace muster {
 
 class Simulation;
+class TaskTracer;
 
 enum class Queueing {
   stealing,  // an inbox per worker, and stealing
@@ -144,6 +145,14 @@ struct ThreadPoolOptions {
   // Callables of 41 to 48 bytes have no room for the time of their post: how long these wait is not
   // known.
   Timing timing = Timing::sampled;
+
+  // Is told of each task which trace it is part of, how long it waited and ran, and how it ended;
+  // docs/guides/exporting.md says which tasks. Each costs an allocation and looks at the clock
+  // then. It must outlive the pool. Null: nothing is traced, and nothing paid for it.
+  TaskTracer* tracer = nullptr;
+
+  // What the tracer knows the pool by; empty: `thread_name`.
+  std::string traced_as = {};
 
   // A waiting task gains a step of priority each time this has passed, so none waits for ever
   // behind others that keep coming. From 1 ns to a day. All tasks then wait in one ordered queue

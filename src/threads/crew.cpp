@@ -41,6 +41,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       affinities_(options.affinity, options.admission.max_queued_per_key),
       has_inboxes_(options.queueing == Queueing::stealing && !options.priority_aging),
       is_plain_(has_inboxes_ && !gate_.is_counted()),
+      is_shortest_(is_plain_ && options.tracer == nullptr),
       steals_(options.stealing.enabled),
       roster_(
           options.max_workers, options.max_spare_workers, [this] { recruit(); },

@@ -67,8 +67,9 @@ class Crew final : public Executor, public Employer {
   // False: there is no room, and the task is the caller's. Never waits. Throws Stopped.
   [[nodiscard]] bool try_post(const TaskOptions& options, Closure&& task);
 
-  // Is counted, and always finds room. Throws Stopped.
+  // Is counted, and always finds room. Throws Stopped. What stands in for tasks is not traced.
   void post_always(Closure&& task);
+  void post_stand_in(Closure&& task);
 
   void execute(Closure&& task) override;
   void orphan() noexcept override;
@@ -102,10 +103,8 @@ class Crew final : public Executor, public Employer {
 
   Worker* worker(std::size_t index) const noexcept { return staff_.worker(index); }
 
-  // A number for a drain of a worker's queue, greater than any before.
-  std::uint64_t next_drain() noexcept {
-    return drains_.fetch_add(1, relaxed) + 1;  // relaxed: a number
-  }
+  // For a drain of a worker's queue, greater than any before. relaxed: a number.
+  std::uint64_t next_drain() noexcept { return drains_.fetch_add(1, relaxed) + 1; }
 
   // Groups of regular workers, nearest first; none if it is all the same.
   StealOrder steal_order_of(std::size_t index) const;
@@ -221,7 +220,8 @@ class Crew final : public Executor, public Employer {
   // accepted, always.
   enum class Entry { by_policy, if_room, always };
 
-  [[nodiscard]] bool post_special(const TaskOptions& options, Closure& task, Entry entry);
+  bool post_special(const TaskOptions& options, Closure& task, Entry entry);
+  bool post_traced(const TaskOptions& options, Closure& task, Entry entry);
   enum class Room { found, pool_is_full, key_is_full };
   [[nodiscard]] bool find_room(const TaskOptions& options, Closure& task, Entry entry);
   [[nodiscard]] Room look_for_room(const TaskOptions& options);
@@ -266,6 +266,7 @@ class Crew final : public Executor, public Employer {
   Affinities affinities_;
   const bool has_inboxes_;  // where ordinary tasks go
   const bool is_plain_;     // and nobody counts them
+  const bool is_shortest_;  // and nobody traces them
   const bool steals_;       // workers take tasks from each other
   Roster roster_;
   WorkerThreads threads_;

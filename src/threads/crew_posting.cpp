@@ -10,6 +10,7 @@
 #include <muster/sync/player.hpp>
 
 #include "threads/crew.hpp"
+#include "threads/task_span.hpp"
 #include "threads/timers.hpp"
 
 namespace muster {
@@ -69,8 +70,10 @@ void Crew::notify_heir(std::size_t index) noexcept {
 }
 
 void Crew::post(Closure&& task) {
-  if (!is_plain_) [[unlikely]]
-    return static_cast<void>(post_special(plain_task(), task, Entry::by_policy));
+  if (!is_shortest_) [[unlikely]] {
+    post_traced(plain_task(), task, Entry::by_policy);
+    return;
+  }
   if (origin() == Origin::inside) return Worker::current()->post_from_inside(std::move(task));
   if (closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   if (!spread(placer_.pick(ensure_started()), task, Entry::by_policy)) return;
@@ -84,21 +87,31 @@ Closure* Crew::place_inside() {
 }
 
 void Crew::post(const TaskOptions& options, Closure&& task) {
-  static_cast<void>(post_special(options, task, Entry::by_policy));
+  post_traced(options, task, Entry::by_policy);
 }
 
 bool Crew::try_post(const TaskOptions& options, Closure&& task) {
-  return post_special(options, task, Entry::if_room);
+  return post_traced(options, task, Entry::if_room);
 }
 
 void Crew::post_always(Closure&& task) {
-  static_cast<void>(post_special(plain_task(), task, Entry::always));
+  post_traced(plain_task(), task, Entry::always);
+}
+
+void Crew::post_stand_in(Closure&& task) {
+  post_special(plain_task(), task, Entry::always);
+}
+
+bool Crew::post_traced(const TaskOptions& options, Closure& task, Entry entry) {
+  const Tracing tracing(*this, options.name, task);
+  return post_special(options, task, entry);
 }
 
 // The timer thread is let in also after the closing, with a task that was due or what follows one
 // that has timed out: none of them must run there. If no worker is left, stop() runs it.
 void Crew::execute(Closure&& task) {
   if (!timers_->is_own_thread()) return post_always(std::move(task));
+  const Tracing tracing(*this, plain_task().name, task);
   gate_.enter();
   enqueue_entered(plain_task(), std::move(task), Origin::inside);
 }
@@ -303,6 +316,7 @@ bool Crew::wait_for_room(const TaskOptions& options) {
   }
   if (!has_found && closed_.load(relaxed)) refuse();  // relaxed: as in post()
   if (!has_found) count(gate_.counters().block_timeouts);
+  if (has_found) Tracing::note_room();
   return has_found;
 }
 

@@ -99,7 +99,7 @@ class Strand::Turn {
         error = std::current_exception();
       }
     }
-    state->pool().post_always(Closure(Turn(state)));
+    state->pool().post_stand_in(Closure(Turn(state)));
     rethrow(error);
   }
 
@@ -117,7 +117,8 @@ Strand::Strand(ThreadPool& pool) : state_(std::make_shared<State>(pool)) {}
 Strand::~Strand() = default;
 
 void Strand::post_closure(Closure&& task) {
-  if (state_->add(std::move(task))) state_->pool().post_always(Closure(Turn(state_)));
+  state_->pool().trace(task);
+  if (state_->add(std::move(task))) state_->pool().post_stand_in(Closure(Turn(state_)));
 }
 
 bool Strand::is_inside() const noexcept {

@@ -165,7 +165,8 @@ TaskGroup::~TaskGroup() {
 }
 
 void TaskGroup::run_closure(Closure&& task) {
-  pool_.post_always(Closure(Ticket(state_, state_->add(std::move(task)))));
+  pool_.trace(task);
+  pool_.post_stand_in(Closure(Ticket(state_, state_->add(std::move(task)))));
 }
 
 void TaskGroup::wait() {

@@ -6,6 +6,7 @@
 #include <muster/thread_pool.hpp>
 
 #include "threads/crew.hpp"
+#include "threads/task_span.hpp"
 #include "threads/timers.hpp"
 
 namespace muster {
@@ -149,6 +150,11 @@ void refuse_within_strategy(Crew& crew, const char* call) {
   throw WouldDeadlock(std::string(call) + " from within the pool's strategy");
 }
 
+// Of a timer, which is posted later. Nothing if nobody wants to know.
+std::optional<TraceContext> trace_for(const Crew& crew, const TraceContext& parent) {
+  return crew.options().tracer == nullptr ? std::nullopt : std::optional(parent);
+}
+
 [[noreturn]] void refuse(const char* field, Duration value, const char* rule) {
   throw InvalidArgument({field, std::to_string(value.count()) + " ns", rule});
 }
@@ -251,8 +257,12 @@ bool ThreadPool::try_submit_state(const TaskOptions& options, FutureStateBase* s
   }
 }
 
-void ThreadPool::post_always(Closure&& task) {
-  crew_->post_always(std::move(task));
+void ThreadPool::post_stand_in(Closure&& task) {
+  crew_->post_stand_in(std::move(task));
+}
+
+void ThreadPool::trace(Closure& task) const {
+  if (crew_->options().tracer != nullptr) TaskSpan::attach(*crew_, {}, task);
 }
 
 void ThreadPool::check(const TaskOptions& options) {
@@ -263,12 +273,14 @@ void ThreadPool::check(const TaskOptions& options) {
 
 Timer ThreadPool::start_after(Duration delay, std::unique_ptr<detail::TimerCall> call) {
   if (delay < Duration::zero()) refuse("delay", delay, "must not be negative");
-  return Timer(crew_->timers()->start(TimerRepeat::never, delay, std::move(call)));
+  return Timer(crew_->timers()->start(TimerRepeat::never, delay, std::move(call),
+                                      trace_for(*crew_, current_trace())));
 }
 
 Timer ThreadPool::start_every(Duration period, std::unique_ptr<detail::TimerCall> call) {
   if (period <= Duration::zero()) refuse("period", period, "must be more than 0");
-  return Timer(crew_->timers()->start(TimerRepeat::always, period, std::move(call)));
+  return Timer(
+      crew_->timers()->start(TimerRepeat::always, period, std::move(call), trace_for(*crew_, {})));
 }
 
 void ThreadPool::wait_idle() {

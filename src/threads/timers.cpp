@@ -11,6 +11,8 @@
 #include <muster/error.hpp>
 #include <muster/timer.hpp>
 
+#include "threads/task_span.hpp"
+
 namespace muster {
 namespace {
 
@@ -22,8 +24,12 @@ constinit thread_local const Timers* current_timers = nullptr;
 class TimerState {
  public:
   TimerState(std::shared_ptr<Timers> owner, ExecutorId pool, std::optional<Duration> repeated,
-             std::unique_ptr<detail::TimerCall> called) noexcept
-      : timers(std::move(owner)), home(pool), period(repeated), call(std::move(called)) {}
+             std::unique_ptr<detail::TimerCall> called, std::optional<TraceContext> traced) noexcept
+      : timers(std::move(owner)),
+        home(pool),
+        period(repeated),
+        trace(std::move(traced)),
+        call(std::move(called)) {}
 
   enum Phase {
     armed,     // in the queue
@@ -36,6 +42,7 @@ class TimerState {
   const std::shared_ptr<Timers> timers;  // which lets go of this in close(), at the latest
   const ExecutorId home;
   const std::optional<Duration> period;
+  const std::optional<TraceContext> trace;  // none: not traced
 
   // Guarded by the mutex of `timers`.
   Phase phase = armed;
@@ -45,6 +52,15 @@ class TimerState {
   // the mutex: what it has captured may do as it likes.
   std::unique_ptr<detail::TimerCall> call;
 };
+
+namespace {
+
+// When its task comes to be run or dropped.
+void note_cancelled(const TimerState& timer) noexcept {
+  if (timer.trace) TaskSpan::note(TaskOutcome::cancelled);
+}
+
+}  // namespace
 
 // Stands in the crew's queues for a timer whose time has come.
 class Timers::Run {
@@ -85,14 +101,16 @@ Timers::Timers(Executor& crew, Employer* employer, const Clock& clock,
 Timers::~Timers() = default;
 
 std::shared_ptr<TimerState> Timers::start(TimerRepeat repeat, Duration wait,
-                                          std::unique_ptr<detail::TimerCall> call) {
+                                          std::unique_ptr<detail::TimerCall> call,
+                                          std::optional<TraceContext> trace) {
   if (is_orphaned(crew_.id())) {
     throw Stopped("cannot start a timer: the pool belongs to the parent of this process");
   }
   const Time due = time_after(clock_.now(), wait);
   auto timer = std::make_shared<TimerState>(
       shared_from_this(), crew_.id(),
-      repeat == TimerRepeat::always ? std::optional(wait) : std::nullopt, std::move(call));
+      repeat == TimerRepeat::always ? std::optional(wait) : std::nullopt, std::move(call),
+      std::move(trace));
   const MutexLock lock(mutex_);
   if (closed_) throw Stopped("cannot start a timer: the pool has stopped");
   see_to_thread();
@@ -131,7 +149,7 @@ bool Timers::will_run(const TimerState& timer) const noexcept {
 void Timers::run(const std::shared_ptr<TimerState>& timer) {
   {
     const MutexLock lock(mutex_);
-    if (timer->phase != TimerState::posted) return;
+    if (timer->phase != TimerState::posted) return note_cancelled(*timer);
     timer->phase = TimerState::running;
   }
   try {
@@ -161,7 +179,7 @@ void Timers::end_run(const std::shared_ptr<TimerState>& timer) {
 void Timers::drop_posted(TimerState& timer) noexcept {
   {
     const MutexLock lock(mutex_);
-    if (timer.phase != TimerState::posted) return;
+    if (timer.phase != TimerState::posted) return note_cancelled(timer);
     timer.phase = TimerState::over;
   }
   timer.call.reset();
@@ -295,6 +313,7 @@ Timers::Due Timers::take_due() {
 }
 
 void Timers::act(Due due) {
+  const TaskSpan::Apart apart;
   if (due.timer != nullptr) return post(std::move(due.timer));
   std::move(due.ring)();
   const MutexLock lock(mutex_);
@@ -303,7 +322,9 @@ void Timers::act(Due due) {
 }
 
 void Timers::post(std::shared_ptr<TimerState> timer) noexcept {
+  const std::optional<TraceContext> trace = timer->trace;
   try {
+    const TraceScope scope(trace ? *trace : current_trace());
     crew_.execute(Closure(Run(std::move(timer))));
   } catch (const std::exception& error) {
     MUSTER_LOG(LogLevel::error, "a timer ends: cannot post its task: " << error.what());

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include <muster/base/clock.hpp>
+#include <muster/observe/trace_context.hpp>
 #include <muster/sync/blocking.hpp>
 #include <muster/sync/closure.hpp>
 #include <muster/sync/executor.hpp>
@@ -42,11 +43,12 @@ class Timers : public std::enable_shared_from_this<Timers> {
   Timers(const Timers&) = delete;
   Timers& operator=(const Timers&) = delete;
 
-  // Posts `call` after `wait`, and if it repeats, every `wait` from then on. Throws Stopped after
-  // close(), SystemFailure if the thread cannot be started.
+  // Posts `call` after `wait`, and if it repeats, every `wait` from then on; if it is traced, as
+  // part of that trace. Throws Stopped after close(), SystemFailure if the thread cannot be
+  // started.
   std::shared_ptr<TimerState> start(TimerRepeat repeat, Duration wait,
-                                    std::unique_ptr<detail::TimerCall> call)
-      MUSTER_EXCLUDES(mutex_);
+                                    std::unique_ptr<detail::TimerCall> call,
+                                    std::optional<TraceContext> trace = {}) MUSTER_EXCLUDES(mutex_);
 
   // As Timer says.
   bool cancel(TimerState& timer) noexcept MUSTER_EXCLUDES(mutex_);

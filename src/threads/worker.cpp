@@ -12,6 +12,7 @@
 #include <muster/sync/player.hpp>
 
 #include "threads/crew.hpp"
+#include "threads/task_span.hpp"
 
 namespace muster {
 namespace {
@@ -147,6 +148,7 @@ void Worker::main() {
 }
 
 bool Worker::play_one() {
+  const TaskSpan::Apart apart;
   Worker* const outer_worker = std::exchange(current_worker, this);
   Employer* const outer_employer = std::exchange(current_employer, &crew_);
   Found found;

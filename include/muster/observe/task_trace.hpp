@@ -1,8 +1,8 @@
 // task_trace.hpp: when a task was accepted, began and ended, for whoever records traces.
 //
-// A pool that has a TaskTracer asks it for a context as each task is accepted, runs the task inside
+// A pool that has a TaskTracer asks it for a context as each task is posted, runs the task inside
 // of that (current_trace() gives it), and hands over the times when the task has ended. A context
-// that is not sampled is only passed on.
+// that is not sampled is only passed on. Which tasks: docs/guides/exporting.md.
 //
 // Thread safety: a tracer is called from any thread; a TaskTrace is a value.
 #pragma once
@@ -51,7 +51,8 @@ class MUSTER_API TaskTracer {
   TaskTracer& operator=(const TaskTracer&) = delete;
   virtual ~TaskTracer();
 
-  // The context for a task that is accepted. Says by `sampled` whether it wants to see the trace.
+  // The context for a task that is posted. Says by `sampled` whether it wants to see the trace. If
+  // it throws, the task goes on in its sender's context and is not recorded.
   [[nodiscard]] virtual TraceContext begin(const TraceContext& parent) = 0;
 
   // Never waits: a worker calls it between two tasks. What it has no room for it drops and counts.

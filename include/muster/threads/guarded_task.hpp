@@ -21,6 +21,7 @@
 
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
+#include <muster/observe/task_trace.hpp>
 #include <muster/sync/closure.hpp>
 #include <muster/sync/executor.hpp>
 #include <muster/sync/future_state.hpp>
@@ -92,6 +93,8 @@ class MUSTER_API TaskGuard {
   void follow_up(const std::exception_ptr& error) noexcept;
 
  private:
+  void note(TaskOutcome outcome) const noexcept;
+
   struct Forward {
     std::stop_source& to;
     void operator()() const noexcept { to.request_stop(); }
@@ -101,6 +104,7 @@ class MUSTER_API TaskGuard {
   const TaskOptions options_;
   const std::shared_ptr<Timers> timers_;  // null without a timeout
   Crew* const reports_to_;                // null: the future has its errors
+  const bool is_traced_;
 
   // Whoever runs the task.
   std::optional<std::stop_callback<Forward>> forward_;

@@ -93,7 +93,7 @@ test("the decoder notices what is not", () => {
     (span) => (span.attributes[0].value.text = "x"),
   ]) {
     const json = JSON.parse(accepted[0].body);
-    damage(json.resourceSpans[0].scopeSpans[0].spans[3]);
+    damage(json.resourceSpans[0].scopeSpans[0].spans[5]);
     assert.throws(() => decode("/v1/traces", json), damage.toString());
   }
 });
@@ -102,15 +102,13 @@ test("spans tell of the wait and the run of each task", () => {
   const { resource, scopeSpans } = decode("/v1/traces", JSON.parse(accepted[0].body))
     .resourceSpans[0];
   assert.equal(attributesOf(resource)["service.name"], "shop");
-  const [asked, served, wait, run, cancelled, ...more] = scopeSpans[0].spans;
+  const [wait, run, cancelled, ...more] = scopeSpans[0].spans.slice(4);
   assert.equal(more.length, 0);
-  for (const span of [asked, served, wait, run]) {
+  for (const span of [wait, run]) {
     assert.equal(span.traceId, "4bf92f3577b34da6a3ce929d0e0e4736");
     assert.equal(span.parentSpanId, "00f067aa0ba902b7");
     assert.equal(attributesOf(span).pool, "io");
   }
-  assert.equal(served.traceState, "vendor=1");
-  assert.equal(output, `00-${served.traceId}-${served.spanId}-01 vendor=1\n`);
   assert.equal(wait.name, "resize wait");
   assert.equal(run.name, "resize");
   assert.equal(BigInt(wait.endTimeUnixNano) - BigInt(wait.startTimeUnixNano), 10_000_000n);
@@ -123,6 +121,29 @@ test("spans tell of the wait and the run of each task", () => {
   assert.equal(cancelled.parentSpanId, undefined);
   assert.equal(attributesOf(cancelled).outcome, "cancelled");
   assert.notEqual(cancelled.traceId, run.traceId);
+});
+
+test("a pool tells of its tasks, from one program to the next", () => {
+  const { scopeSpans } = decode("/v1/traces", JSON.parse(accepted[0].body)).resourceSpans[0];
+  const spans = scopeSpans[0].spans.slice(0, 4);
+  const byName = Object.fromEntries(spans.map((span) => [span.name, span]));
+  const [requestWait, request, questionWait, question] =
+    ["request wait", "request", "question wait", "question"].map((name) => byName[name]);
+  for (const span of spans) {
+    assert.equal(span.traceId, "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert.equal(span.traceState, "vendor=1");
+    assert.equal(attributesOf(span).pool, "web");
+  }
+  assert.equal(requestWait.parentSpanId, "00f067aa0ba902b7");
+  assert.equal(request.parentSpanId, "00f067aa0ba902b7");
+  assert.equal(questionWait.parentSpanId, request.spanId);
+  assert.equal(question.parentSpanId, request.spanId);
+  assert.equal(attributesOf(question).worker, "0");
+  assert.equal(attributesOf(question).outcome, "succeeded");
+  assert.equal(output, `00-${question.traceId}-${question.spanId}-01 vendor=1\n`);
+  const times = [requestWait.startTimeUnixNano, request.startTimeUnixNano,
+    questionWait.startTimeUnixNano, question.startTimeUnixNano, question.endTimeUnixNano];
+  assert.deepEqual([...times].sort(), times);
 });
 
 test("metrics tell the pool's figures", () => {

@@ -1,5 +1,5 @@
-// sender.cpp: a pool that has run 100 tasks, three traced tasks, and an exporter that sends them to
-// where the argument says. otlp_test.mjs knows these numbers.
+// sender.cpp: a pool that has run 100 tasks, another that traces two, two made-up ones, and
+// exporters that send all that to where the argument says. otlp_test.mjs knows these numbers.
 #include <chrono>
 #include <exception>
 #include <iostream>
@@ -20,30 +20,19 @@ const struct {
 } request;
 
 // Says with which headers it would ask somebody else.
-void handle_request() {
+void ask_somebody() {
   const muster::TraceHeaders outgoing = to_headers(muster::current_trace());
   std::cout << outgoing.traceparent << ' ' << outgoing.tracestate << '\n';
 }
 
-void record_request(muster::ThreadPool& pool, muster::OtlpExporter& exporter) {
+void serve_request(muster::OtlpExporter& exporter) {
+  muster::ThreadPool pool({.workers = 1, .tracer = &exporter, .traced_as = "web"});
+
   const std::optional<muster::TraceContext> parent =
       muster::parse({.traceparent = request.traceparent, .tracestate = request.tracestate});
-
-  const muster::TraceContext context = exporter.begin(parent.value_or(muster::TraceContext()));
-  const muster::Time accepted = muster::real_clock().now();
-  pool.post([&exporter, parent, context, accepted] {
-    const muster::Time started = muster::real_clock().now();
-    const muster::TraceScope scope(context);  // what current_trace() says in there
-    handle_request();
-    exporter.record({.pool = "io",
-                     .name = "request",
-                     .accepted = accepted,
-                     .started = started,
-                     .ended = muster::real_clock().now(),
-                     .parent = parent.value_or(muster::TraceContext()),
-                     .context = context});
-  });
-  pool.wait_idle();
+  const muster::TraceScope scope(parent ? *parent : muster::current_trace());
+  pool.post({.name = "request"},
+            [&pool] { pool.post({.name = "question"}, [] { ask_somebody(); }); });
 }
 
 void record_others(muster::OtlpExporter& exporter) {
@@ -68,7 +57,7 @@ void record_others(muster::OtlpExporter& exporter) {
 
 void send_to(const std::string& endpoint) {
   muster::ThreadPool pool({.workers = 2, .timing = muster::Timing::full, .on_error = [](auto) {}});
-  for (int i = 0; i < 99; ++i) {
+  for (int i = 0; i < 100; ++i) {
     pool.post([i] {
       if (i % 10 == 0) throw std::runtime_error("every tenth");
     });
@@ -78,7 +67,8 @@ void send_to(const std::string& endpoint) {
                                  .service_name = "shop",
                                  .pools = {{"io", [&] { return pool.snapshot(); }}},
                                  .metrics_interval = 15s});
-  record_request(pool, exporter);
+  pool.wait_idle();
+  serve_request(exporter);
   record_others(exporter);
   if (!exporter.stop(30s)) throw std::runtime_error(exporter.stats().last_error);
 }
