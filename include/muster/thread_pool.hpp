@@ -279,9 +279,7 @@ class MUSTER_API ThreadPool {
   friend class TaskGroup;
 
   void post_closure(Closure&& task);
-
-  // Where a worker makes a task, before post_from(). Null: whoever calls is none of the pool.
-  Closure* place_inside();
+  Closure* place_inside();  // where a worker makes a task, before post_from(); others: null
   static void post_from(Closure* place);
   bool try_post_with(const TaskOptions& options, Closure&& task);
   bool try_submit_state(const TaskOptions& options, FutureStateBase* state);

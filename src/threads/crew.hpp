@@ -61,8 +61,7 @@ class Crew final : public Executor, public Employer {
   void post(Closure&& task);
   void post(const TaskOptions& options, Closure&& task);
 
-  // Where a worker makes a task for Worker::post_from(). Null if post() has to see to it.
-  [[nodiscard]] Closure* place_inside();
+  Closure* place_inside();  // where a worker makes a task for its post_from(); null: use post()
 
   // False: there is no room, and the task is the caller's. Never waits. Throws Stopped.
   [[nodiscard]] bool try_post(const TaskOptions& options, Closure&& task);

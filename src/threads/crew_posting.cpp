@@ -83,7 +83,7 @@ void Crew::post(Closure&& task) {
 }
 
 Closure* Crew::place_inside() {
-  return is_plain_ && origin() == Origin::inside ? Worker::current()->place_inside() : nullptr;
+  return is_shortest_ && origin() == Origin::inside ? Worker::current()->place_inside() : nullptr;
 }
 
 void Crew::post(const TaskOptions& options, Closure&& task) {

@@ -158,6 +158,14 @@ TEST_P(TracingOf, EachTaskOnceAsPartOfTheSendersTrace) {
   EXPECT_TRUE(trace.worker.has_value());
 }
 
+TEST(Tracing, WhatATaskPostsWithoutOptionsIsItsChild) {
+  Recorder recorder;
+  ThreadPool pool({.workers = 1, .tracer = &recorder});
+  pool.post({.name = "task"}, [&] { pool.post([] {}); });
+  pool.wait_idle();
+  EXPECT_EQ(recorder.only("").parent, recorder.only("task").context);
+}
+
 TEST(Tracing, ATaskRunByWhoeverWaitsForItHasItsOwnSpan) {
   Recorder recorder;
   ThreadPool pool({.workers = 1, .tracer = &recorder});
