@@ -214,13 +214,7 @@ void Placer::look(std::size_t workers, BuiltIn strategy, Random& random, Field& 
     field.loads[i].idle = pending == 0;
     field.loads[i].average = worker.times().average_time();
   }
-  // Who has done nothing yet is taken for average.
-  const std::span loads(field.loads.data(), field.size);
-  const Duration usual =
-      strategy == BuiltIn::fair_share ? starting_load(loads).average : Duration{};
-  for (WorkerLoad& load : loads) {
-    if (load.average == Duration::zero()) load.average = usual;
-  }
+  if (strategy == BuiltIn::fair_share) share_average({field.loads.data(), field.size});
 }
 
 // The weighted ones take turns from one table for all threads, so the shares are exact.

@@ -41,8 +41,7 @@ struct WorkerLoad {
   double used = 0;
   Duration consumed{};
 
-  // What one of its tasks is expected to take. For a worker that has done none yet: what others'
-  // take, see starting_load(). fair-share.
+  // What a task takes on average, the same for all workers: see share_average(). fair-share.
   Duration average{};
 
   // From 0 to 1. least-elu.
@@ -93,24 +92,37 @@ constexpr double cost(BuiltIn strategy, const WorkerLoad& load) {
   return 0;
 }
 
+// What a task is expected to take: the mean of what is known of the workers; 0: nothing is.
+constexpr Duration usual_time(std::span<const WorkerLoad> loads) {
+  Duration averages{};
+  Duration::rep known = 0;
+  for (const WorkerLoad& load : loads) {
+    if (load.average <= Duration::zero()) continue;
+    averages += load.average;
+    ++known;
+  }
+  return known > 0 ? averages / known : Duration::zero();
+}
+
+// From what each worker's own tasks took on average to what is expected of the next one, whoever
+// gets it. The last few tasks of a worker were long or short by chance: charged by those, most of a
+// burst would go to whoever had short ones. Who is slow has consumed more.
+constexpr void share_average(std::span<WorkerLoad> loads) {
+  const Duration usual = usual_time(loads);
+  for (WorkerLoad& load : loads) load.average = usual;
+}
+
 // What a new worker begins with: the least of what the others have behind them, so that it is not
 // flooded until it has caught up with their past.
 constexpr WorkerLoad starting_load(std::span<const WorkerLoad> others) {
   if (others.empty()) return {};
   WorkerLoad least{
       .used = others[0].used, .consumed = others[0].consumed, .utilisation = others[0].utilisation};
-  Duration averages{};
-  Duration::rep known = 0;
   for (const WorkerLoad& other : others) {
     least.used = std::min(least.used, other.used);
     least.consumed = std::min(least.consumed, other.consumed);
     least.utilisation = std::min(least.utilisation, other.utilisation);
-    if (other.average > Duration::zero()) {
-      averages += other.average;
-      ++known;
-    }
   }
-  if (known > 0) least.average = averages / known;
   return least;
 }
 

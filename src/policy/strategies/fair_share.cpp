@@ -1,7 +1,10 @@
-// fair_share.cpp: least run time of late, with what is pending charged at its average.
+// fair_share.cpp: least run time of late, with what is pending charged at what tasks take on
+// average.
 //
 // As long as nothing is known of any worker all charges are alike, and it goes round in turn.
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "policy/strategies/built_in.hpp"
 #include "policy/strategies/history.hpp"
@@ -10,18 +13,6 @@
 namespace muster {
 namespace {
 
-// What a task takes on average where that is known; of a worker without past, what others' take.
-Duration typical_task_time(std::span<const WorkerInfo> workers) {
-  Duration sum{};
-  Duration::rep known = 0;
-  for (const WorkerInfo& worker : workers) {
-    if (worker.average_task_time <= Duration::zero()) continue;
-    sum += worker.average_task_time;
-    ++known;
-  }
-  return known > 0 ? sum / known : Duration{1};
-}
-
 class FairShare final : public Strategy {
  public:
   std::string_view name() const override { return to_string(BuiltIn::fair_share); }
@@ -29,14 +20,14 @@ class FairShare final : public Strategy {
   std::optional<Selection> select(std::span<const WorkerInfo> workers,
                                   const TaskInfo& /*task*/) override {
     for (const WorkerInfo& worker : workers) consumed_.join(worker.id);
-    const Duration typical = typical_task_time(workers);
-    const WorkerInfo* const picked = turn_.pick(workers, [this, typical](const WorkerInfo& worker) {
-      const Duration task_time =
-          worker.average_task_time > Duration::zero() ? worker.average_task_time : typical;
-      // A busy worker pays for one more: nobody knows how long it will go on.
-      const std::uint64_t charged = pending(worker) > 0 ? pending(worker) + 1 : 0;
-      return consumed_.of(worker.id) +
-             static_cast<double>(charged) * static_cast<double>(task_time.count());
+    loads_.clear();
+    for (const WorkerInfo& worker : workers) {
+      loads_.push_back(load_of(worker));
+      loads_.back().consumed = Duration(std::llround(consumed_.of(worker.id)));
+    }
+    share_average(loads_);
+    const WorkerInfo* const picked = turn_.pick(workers, [&](const WorkerInfo& worker) {
+      return cost(BuiltIn::fair_share, loads_[static_cast<std::size_t>(&worker - workers.data())]);
     });
     if (picked == nullptr) return std::nullopt;
     const auto microseconds = static_cast<std::uint64_t>(consumed_.of(picked->id) / 1000);
@@ -58,7 +49,8 @@ class FairShare final : public Strategy {
 
  private:
   LeastInTurn turn_;
-  History consumed_;  // nanoseconds
+  History consumed_;               // nanoseconds
+  std::vector<WorkerLoad> loads_;  // of one selection
 };
 
 }  // namespace

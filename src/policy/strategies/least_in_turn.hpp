@@ -1,4 +1,5 @@
 // least_in_turn.hpp: the worker with the least of something; who comes next, among equals.
+// And what a strategy that weighs times sees of a worker.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +7,21 @@
 #include <limits>
 #include <span>
 
+#include <muster/policy/choice.hpp>
 #include <muster/strategy.hpp>
 
 namespace muster {
 
 inline std::uint64_t pending(const WorkerInfo& worker) {
   return std::uint64_t{worker.active} + worker.queued;
+}
+
+// Without its past.
+inline WorkerLoad load_of(const WorkerInfo& worker) {
+  return {.pending = worker.active + worker.queued,
+          .idle = pending(worker) == 0,
+          .average = worker.average_task_time,
+          .utilisation = static_cast<float>(worker.utilisation)};
 }
 
 class LeastInTurn {

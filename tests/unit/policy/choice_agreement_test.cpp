@@ -56,12 +56,11 @@ Duration mean_of_known(FakeCrew& crew) {
 WorkerLoad load_of(FakeCrew& crew, const PlainHistory& history, std::size_t number) {
   const WorkerInfo& worker = crew[number];
   const auto pending = static_cast<std::uint32_t>(FakeCrew::pending(worker));
-  const Duration known = worker.average_task_time;
   return {.pending = pending,
           .idle = pending == 0,
           .used = history.used[number],
           .consumed = Duration(std::llround(history.consumed[number])),
-          .average = known > Duration::zero() ? known : mean_of_known(crew),
+          .average = mean_of_known(crew),
           .utilisation = static_cast<float>(worker.utilisation)};
 }
 

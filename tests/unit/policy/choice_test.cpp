@@ -117,25 +117,14 @@ TEST(Cost, EachPendingTaskMakesAWorkerDearer) {
 
 TEST(StartingLoad, IsTheLeastOfTheOthersWithNothingPending) {
   const Loads others{
-      {.pending = 5,
-       .idle = false,
-       .used = 9,
-       .consumed = 3ms,
-       .average = 2ms,
-       .utilisation = 0.5F},
-      {.pending = 7,
-       .idle = false,
-       .used = 8,
-       .consumed = 4ms,
-       .average = 4ms,
-       .utilisation = 0.7F},
+      {.pending = 5, .idle = false, .used = 9, .consumed = 3ms, .utilisation = 0.5F},
+      {.pending = 7, .idle = false, .used = 8, .consumed = 4ms, .utilisation = 0.7F},
       {.pending = 9, .idle = false, .used = 10, .consumed = 5ms, .utilisation = 0.9F}};
   const WorkerLoad load = starting_load(others);
   EXPECT_EQ(load.pending, 0U);
   EXPECT_TRUE(load.idle);
   EXPECT_EQ(load.used, 8);
   EXPECT_EQ(load.consumed, 3ms);
-  EXPECT_EQ(load.average, 3ms) << "the mean of those that are known";
   EXPECT_EQ(load.utilisation, 0.5F);
 }
 
@@ -143,7 +132,12 @@ TEST(StartingLoad, IsNothingForTheFirst) {
   const WorkerLoad load = starting_load({});
   EXPECT_EQ(load.used, 0);
   EXPECT_EQ(load.consumed, 0ms);
-  EXPECT_EQ(load.average, 0ms);
+}
+
+TEST(UsualTime, IsTheMeanOfWhatIsKnown) {
+  EXPECT_EQ(usual_time({}), 0ms);
+  EXPECT_EQ(usual_time(Loads(2)), 0ms);
+  EXPECT_EQ(usual_time(Loads{{.average = 2ms}, {}, {.average = 4ms}}), 3ms);
 }
 
 TEST(Choose, EqualsComeInTurn) {
