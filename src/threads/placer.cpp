@@ -235,7 +235,9 @@ void Placer::take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) {
 }
 
 void Placer::update_recent(std::size_t workers, Time now) {
-  if (recent_time_ != Time::min() && now - recent_time_ < kUpdateEvery) return;
+  // One that has just come begins where the others are, before it is looked at.
+  const bool knows_all = workers <= recent_.worker_count();
+  if (knows_all && now - recent_time_ < kUpdateEvery) return;
   recent_time_ = now;
   std::vector<RecentWork::Totals> totals;
   for (std::size_t i = 0; i < workers; ++i) totals.push_back(totals_of(*crew_.worker(i), now));

@@ -142,7 +142,7 @@ class Placer {
   Mutex mutex_;
   std::string name_ MUSTER_GUARDED_BY(mutex_);
   RecentWork recent_ MUSTER_GUARDED_BY(mutex_);
-  Time recent_time_ MUSTER_GUARDED_BY(mutex_) = Time::min();
+  Time recent_time_ MUSTER_GUARDED_BY(mutex_){};
   std::optional<WeightedSchedule> schedule_ MUSTER_GUARDED_BY(mutex_);
   std::uint64_t schedule_round_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::size_t schedule_workers_ MUSTER_GUARDED_BY(mutex_) = 0;

@@ -48,6 +48,9 @@ class RecentWork {
   // How fast each worker is, relative to the others: one for each of the last update.
   [[nodiscard]] MUSTER_API std::vector<double> weights() const { return speeds_.weights(); }
 
+  // Of the last update.
+  [[nodiscard]] std::size_t worker_count() const noexcept { return workers_.size(); }
+
   // Rounds since the first update.
   [[nodiscard]] std::uint64_t round() const noexcept { return round_; }
 

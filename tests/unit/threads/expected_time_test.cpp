@@ -63,5 +63,22 @@ TEST(ExpectedTime, ABurstIsSharedEvenlyHoweverLongTheLastTasksOfWorkersTook) {
   EXPECT_EQ(timed.queued(), (Queued{20, 20}));
 }
 
+// If it began with nothing, it would get all 30, or half of them.
+TEST(ExpectedTime, ANewWorkerBeginsWithTheLeastOfWhatOthersHaveBehindThem) {
+  for (const BuiltIn strategy : {BuiltIn::least_used, BuiltIn::least_elu, BuiltIn::fair_share}) {
+    TimedPool timed(2);
+    timed.run_on(0, 30, 1ms);
+    timed.run_on(1, 30, 1ms);
+    timed.pool().set_strategy(strategy);
+    timed.pool().submit(nothing).get();  // so that the past of these two is known by now
+    timed.pool().resize(3);
+    for (int i = 0; i < 30; ++i) timed.pool().post(nothing);
+    const Queued queued = timed.queued();
+    ASSERT_EQ(queued.size(), 3U);
+    EXPECT_GE(queued[2], 10U) << to_string(strategy);
+    EXPECT_LE(queued[2], 12U) << to_string(strategy);
+  }
+}
+
 }  // namespace
 }  // namespace muster
