@@ -1,6 +1,7 @@
 // choosing_workers.cpp: who gets which task: by weights, by a strategy of one's own, by key.
 //
 //     ./dev run choosing_workers
+#include <chrono>
 #include <cstddef>
 #include <iostream>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <muster/thread_pool.hpp>
 
 namespace {
+
+using namespace std::chrono_literals;
 
 void print(const char* title, const muster::ThreadPool& pool) {
   std::cout << title << " (" << pool.strategy() << "):";
@@ -38,6 +41,7 @@ int main() {
 
   pool.set_strategy("fair-share");  // while tasks run
   run_tasks("alike", pool, {});
+  run_tasks("known", pool, {.estimated_duration = 20us});
 
   auto big_ones_apart = muster::strategy_from(
       "big ones apart",

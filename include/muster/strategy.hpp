@@ -76,6 +76,11 @@ struct WorkerInfo {
   std::uint32_t active = 0;
   std::uint32_t queued = 0;
 
+  // Of both, how many came with an estimate, and what these take together by it. A stolen one
+  // counts for its thief from when it begins.
+  std::uint32_t estimated = 0;
+  Duration estimated_time{};
+
   Duration average_task_time{};  // of late; 0: nothing is known yet
   Duration last_task_time{};
   Duration idle_time{};  // since its last task

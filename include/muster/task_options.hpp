@@ -48,7 +48,10 @@ struct TaskOptions {
   // What messages call the task by.
   std::string name = {};
 
-  // What the task is expected to take, 0 or more, for strategies of yours.
+  // What the task is expected to take, 0 or more; what is more than an hour counts as that. For
+  // least-elu, fair-share and strategies of yours, which then count it for its worker until it has
+  // ended, at the price of an allocation and of a look at the workers for each such task. Unset:
+  // what tasks take on average.
   std::optional<Duration> estimated_duration = {};
 };
 

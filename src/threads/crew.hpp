@@ -241,7 +241,7 @@ class Crew final : public Executor, public Employer {
   [[nodiscard]] std::size_t spill(std::size_t index, Closure& task, Entry entry);
   void notify_of_task_with(std::size_t index) noexcept;
   [[nodiscard]] bool spread(std::size_t first, Closure& task, Entry entry);
-  [[nodiscard]] std::size_t place_of(const TaskOptions& options);
+  [[nodiscard]] std::size_t place_of(const TaskOptions& options, Closure& task);
   void enqueue_entered(const TaskOptions& options, Closure&& task, Origin origin);
   void enqueue(const TaskOptions& options, Closure&& task, Origin origin);
   void enqueue_affine(const TaskOptions& options, Closure&& task);

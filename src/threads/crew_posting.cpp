@@ -124,7 +124,7 @@ bool Crew::post_special(const TaskOptions& options, Closure& task, Entry entry) 
   if (is_outside && closed_.load(relaxed)) refuse();  // relaxed: looked at again after the push
   if (options.affinity && !has_inboxes_) refuse_affinity(*options.affinity);
   if (is_outside && is_plain_ && options.priority == 0 && !options.affinity) {
-    if (!spread(place_of(options), task, entry)) return false;
+    if (!spread(place_of(options, task), task, entry)) return false;
   } else {
     if (!is_outside || entry == Entry::always) {
       if (const std::optional<std::uint64_t> key = affinities_.counted(options.affinity))
@@ -159,9 +159,10 @@ void Crew::enqueue(const TaskOptions& options, Closure&& task, Origin from) {
   if (priority == 0 && has_inboxes_) {
     // The timer thread is inside as well, but no worker.
     if (from == Origin::inside && origin() == Origin::inside) {
+      placer_.charge(Worker::current()->index(), options.estimated_duration, task);
       return Worker::current()->post_from_inside(std::move(task));
     }
-    return static_cast<void>(spread(place_of(options), task, Entry::always));
+    return static_cast<void>(spread(place_of(options, task), task, Entry::always));
   }
   if (priority == 0 && !options_.priority_aging) return enqueue_shared(std::move(task), from);
   ensure_started();
@@ -184,6 +185,7 @@ void Crew::enqueue_affine(const TaskOptions& options, Closure&& task) {
   const std::size_t workers = ensure_all_started();
   const std::size_t home = workers != 0 ? affinities_.worker_of(key_hash, workers, current_time())
                                         : Worker::current()->index();  // while the first warm up
+  placer_.charge(home, options.estimated_duration, task);
   meter_.mark(task, turn);
   worker(home)->affine().push({.task = std::move(task),
                                .key_hash = key_hash,
@@ -219,10 +221,13 @@ void Crew::enqueue_shared(Closure&& task, Origin from) {
   if (!gate_.is_counted()) gate_.note(queued_approx());
 }
 
-std::size_t Crew::place_of(const TaskOptions& options) {
-  return placer_.pick(ensure_started(), {.name = options.name,
-                                         .priority = options.priority,
-                                         .estimated_duration = options.estimated_duration});
+std::size_t Crew::place_of(const TaskOptions& options, Closure& task) {
+  const std::size_t worker =
+      placer_.pick(ensure_started(), {.name = options.name,
+                                      .priority = options.priority,
+                                      .estimated_duration = options.estimated_duration});
+  placer_.charge(worker, options.estimated_duration, task);
+  return worker;
 }
 
 // A ring that is full is left alone as long as another has room.

@@ -81,7 +81,8 @@ Placer::Placer(const Crew& crew, const ThreadPoolOptions& options)
     : crew_(crew),
       plans_age_(!options.stealing.enabled),
       given_weights_(options.weights),
-      version_(next_version()) {
+      version_(next_version()),
+      charges_(options.max_workers + options.max_spare_workers) {
   set_strategy(options.strategy);
 }
 
@@ -150,6 +151,8 @@ std::size_t Placer::pick_anew(std::size_t workers, const TaskInfo& task) {
     make_plan(workers, strategy, 1, plan);
     return plan.workers[plan.next++];
   }
+  // What was planned was planned for others.
+  if (task.estimated_duration && weighs_time()) return pick_one(workers, strategy, plan);
   const bool is_used_up = plan.next == plan.size;
   const bool may_age = plans_age_ && !is_weighted(strategy);  // turns stay what they are
   const Time now = may_age ? current_time() : Time{};
@@ -186,6 +189,14 @@ void Placer::make_plan(std::size_t workers, BuiltIn strategy, std::uint32_t size
   if (chosen_ones < size) plan.turn.next = next;
 }
 
+// For one task by itself.
+std::size_t Placer::pick_one(std::size_t workers, BuiltIn strategy, Plan& plan) {
+  Field field;
+  look(workers, strategy, plan.random, field);
+  return field.workers[choose(strategy, field.size, plan.turn, plan.random,
+                              [&](std::size_t each) { return field.loads[each]; })];
+}
+
 // All, or some random ones of many.
 void Placer::look(std::size_t workers, BuiltIn strategy, Random& random, Field& field) {
   if (workers <= kLookAtAll) {
@@ -212,9 +223,15 @@ void Placer::look(std::size_t workers, BuiltIn strategy, Random& random, Field& 
     field.loads[i].pending =
         static_cast<std::uint32_t>(plans_age_ ? pending : std::min(pending, kLongQueue));
     field.loads[i].idle = pending == 0;
-    field.loads[i].average = worker.times().average_time();
   }
-  if (strategy == BuiltIn::fair_share) share_average({field.loads.data(), field.size});
+  if (strategy != BuiltIn::fair_share && strategy != BuiltIn::least_elu) return;
+  for (std::size_t i = 0; i < field.size; ++i) {
+    const Charges::Sum charged = charges_.of(field.workers[i]);
+    field.loads[i].average = crew_.worker(field.workers[i])->times().average_time();
+    field.loads[i].estimated = charged.tasks;
+    field.loads[i].estimates = charged.time;
+  }
+  share_average({field.loads.data(), field.size});
 }
 
 // The weighted ones take turns from one table for all threads, so the shares are exact.
@@ -291,11 +308,14 @@ void Placer::look_at_all(std::size_t workers) {
   for (std::size_t i = 0; i < workers; ++i) {
     Worker& worker = *crew_.worker(i);
     const bool is_busy = worker.counters().busy.load(relaxed) != 0;  // relaxed: racy by contract
+    const Charges::Sum charged = charges_.of(i);
     infos_.push_back({.id = i,
                       .state = is_busy ? WorkerState::busy : WorkerState::ready,
                       .tasks_done = worker.counters().done.load(relaxed),  // relaxed: a count
                       .active = is_busy ? 1U : 0U,
                       .queued = static_cast<std::uint32_t>(worker.queued_approx()),
+                      .estimated = charged.tasks,
+                      .estimated_time = charged.time,
                       .average_task_time = worker.times().average_time(),
                       .last_task_time = worker.times().last_time(),
                       .idle_time = is_busy ? Duration::zero() : worker.times().idle_time(now),

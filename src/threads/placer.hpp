@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <muster/base/clock.hpp>
@@ -32,6 +33,8 @@
 #include <muster/sync/cache_line.hpp>
 #include <muster/sync/mutex.hpp>
 #include <muster/thread_pool_options.hpp>
+
+#include "threads/charges.hpp"
 
 namespace muster {
 
@@ -56,8 +59,18 @@ class Placer {
 
   // The same for a task of which more is known.
   std::size_t pick(std::size_t workers, const TaskInfo& task) {
-    return has_custom() ? pick_anew(workers, task) : pick(workers);
+    const bool is_special = has_custom() || (task.estimated_duration && weighs_time());
+    return is_special ? pick_anew(workers, task) : pick(workers);
   }
+
+  // Charges the worker that a task is placed with what it is expected to take, if the strategy
+  // wants to know.
+  void charge(std::size_t worker, std::optional<Duration> estimate, Closure& task) {
+    if (!estimate || !weighs_time() || task.must_run()) [[likely]]
+      return;
+    task = charges_.charge(worker, *estimate, std::move(task));
+  }
+  [[nodiscard]] const Charges& charges() const noexcept { return charges_; }
 
   // A strategy of the user's, which wants to know of each task that has ended.
   [[nodiscard]] bool has_custom() const noexcept {
@@ -111,7 +124,13 @@ class Placer {
     std::array<WorkerLoad, kLookAtAll> loads{};
   };
 
+  // What tasks are expected to take matters: to these built-ins, perhaps to one of the user's.
+  [[nodiscard]] bool weighs_time() const noexcept {
+    const BuiltIn strategy = built_in_.load(relaxed);  // relaxed: as in set_strategy()
+    return strategy == BuiltIn::least_elu || strategy == BuiltIn::fair_share || has_custom();
+  }
   std::size_t pick_anew(std::size_t workers, const TaskInfo& task);
+  std::size_t pick_one(std::size_t workers, BuiltIn strategy, Plan& plan) MUSTER_EXCLUDES(mutex_);
   std::optional<std::size_t> ask(TaskInfo task) MUSTER_EXCLUDES(ask_mutex_);
   void look(std::size_t workers, BuiltIn strategy, Random& random, Field& field)
       MUSTER_EXCLUDES(mutex_);
@@ -137,6 +156,7 @@ class Placer {
   Atomic<bool> has_custom_ = false;
 
   alignas(kCacheLine) Atomic<std::uint64_t> fallbacks_ = 0;
+  Charges charges_;
 
   // Guarded by mutex_, which is never held while users' code runs.
   Mutex mutex_;

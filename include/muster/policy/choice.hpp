@@ -41,8 +41,14 @@ struct WorkerLoad {
   double used = 0;
   Duration consumed{};
 
-  // What a task takes on average, the same for all workers: see share_average(). fair-share.
+  // What a task takes on average, the same for all workers: see share_average(). fair-share; and
+  // least-elu, if there are estimates.
   Duration average{};
+
+  // How many of the pending came with an estimate, and what these are expected to take together.
+  // They are charged that, all others `average`. fair-share, least-elu.
+  std::uint32_t estimated = 0;
+  Duration estimates{};
 
   // From 0 to 1. least-elu.
   float utilisation = 0;
@@ -56,6 +62,16 @@ struct Rotation {
 // Up to so many workers, all are looked at; so many of more than that.
 inline constexpr std::size_t kLookAtAll = 16;
 inline constexpr std::size_t kLooks = 8;
+
+// What the time-based strategies charge for what is pending, in tasks of average length.
+constexpr double pending_work(const WorkerLoad& load) {
+  if (load.estimated == 0) return static_cast<double>(load.pending);
+  constexpr Duration kLeastAverage{1};
+  const std::uint32_t others = load.pending - std::min(load.pending, load.estimated);
+  const Duration average = std::max(load.average, kLeastAverage);
+  return static_cast<double>(others) +
+         static_cast<double>(load.estimates.count()) / static_cast<double>(average.count());
+}
 
 // How little a strategy wants this worker: 0 is the best there is. Only for comparing workers at
 // one moment by one strategy.
@@ -75,12 +91,12 @@ constexpr double cost(BuiltIn strategy, const WorkerLoad& load) {
       // By utilisation alone, a whole burst would go to one worker, since it changes late. So: how
       // long one more task takes if all that is pending shares the time that is left.
       const double free = 1 - static_cast<double>(load.utilisation);
-      return (pending + 1) / std::max(free, kLeastFree) - 1;
+      return (pending_work(load) + 1) / std::max(free, kLeastFree) - 1;
     }
     case BuiltIn::fair_share: {
       // Charged when placed; and a busy worker pays for one more, since nobody knows how long it
       // will go on.
-      const double charged = pending + (load.idle ? 0 : 1);
+      const double charged = pending_work(load) + (load.idle ? 0 : 1);
       const Duration average = std::max(load.average, kLeastAverage);
       return static_cast<double>(load.consumed.count()) +
              charged * static_cast<double>(average.count());
@@ -92,16 +108,22 @@ constexpr double cost(BuiltIn strategy, const WorkerLoad& load) {
   return 0;
 }
 
-// What a task is expected to take: the mean of what is known of the workers; 0: nothing is.
+// What a task without an estimate is expected to take: the mean of what is known of the workers; if
+// that is nothing, of the estimates that pending ones came with. 0: nothing is known.
 constexpr Duration usual_time(std::span<const WorkerLoad> loads) {
   Duration averages{};
   Duration::rep known = 0;
+  Duration estimates{};
+  Duration::rep estimated = 0;
   for (const WorkerLoad& load : loads) {
+    estimates += load.estimates;
+    estimated += load.estimated;
     if (load.average <= Duration::zero()) continue;
     averages += load.average;
     ++known;
   }
-  return known > 0 ? averages / known : Duration::zero();
+  if (known > 0) return averages / known;
+  return estimated > 0 ? estimates / estimated : Duration::zero();
 }
 
 // From what each worker's own tasks took on average to what is expected of the next one, whoever

@@ -1,5 +1,5 @@
-// fair_share.cpp: least run time of late, with what is pending charged at what tasks take on
-// average.
+// fair_share.cpp: least run time of late, with what is pending charged at its estimate, or at what
+// tasks take on average.
 //
 // As long as nothing is known of any worker all charges are alike, and it goes round in turn.
 #include <algorithm>

@@ -1,9 +1,10 @@
 // least_elu.cpp: lowest utilisation of the worker's loop.
 //
 // Utilisation follows late: by it alone, a whole burst would go to one worker. So what is pending
-// shares the time in which the worker is not busy, and the largest part is the best.
-#include <algorithm>
+// shares the time in which the worker is not busy. One that came with an estimate counts by that,
+// in tasks of average length.
 #include <cmath>
+#include <vector>
 
 #include "policy/strategies/built_in.hpp"
 #include "policy/strategies/least_in_turn.hpp"
@@ -11,18 +12,17 @@
 namespace muster {
 namespace {
 
-// However busy a worker was, it has some time left, of which more pending tasks get less each.
-constexpr double kLeastFree = 1.0 / 1024;
-
 class LeastElu final : public Strategy {
  public:
   std::string_view name() const override { return to_string(BuiltIn::least_elu); }
 
   std::optional<Selection> select(std::span<const WorkerInfo> workers,
                                   const TaskInfo& /*task*/) override {
-    const WorkerInfo* const picked = turn_.pick(workers, [](const WorkerInfo& worker) {
-      const double free = std::max(1 - worker.utilisation, kLeastFree);
-      return -free / static_cast<double>(pending(worker) + 1);
+    loads_.clear();
+    for (const WorkerInfo& worker : workers) loads_.push_back(load_of(worker));
+    share_average(loads_);
+    const WorkerInfo* const picked = turn_.pick(workers, [&](const WorkerInfo& worker) {
+      return cost(BuiltIn::least_elu, loads_[static_cast<std::size_t>(&worker - workers.data())]);
     });
     if (picked == nullptr) return std::nullopt;
     return Selection{picked->id, "least utilised: busy for " +
@@ -35,6 +35,7 @@ class LeastElu final : public Strategy {
 
  private:
   LeastInTurn turn_;
+  std::vector<WorkerLoad> loads_;  // of one selection
 };
 
 }  // namespace

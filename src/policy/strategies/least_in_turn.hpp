@@ -21,6 +21,8 @@ inline WorkerLoad load_of(const WorkerInfo& worker) {
   return {.pending = worker.active + worker.queued,
           .idle = pending(worker) == 0,
           .average = worker.average_task_time,
+          .estimated = worker.estimated,
+          .estimates = worker.estimated_time,
           .utilisation = static_cast<float>(worker.utilisation)};
 }
 

@@ -50,7 +50,13 @@ Duration mean_of_known(FakeCrew& crew) {
     sum += worker.average_task_time;
     ++known;
   }
-  return known > 0 ? sum / known : Duration::zero();
+  if (known > 0) return sum / known;
+  std::uint32_t estimated = 0;
+  for (const WorkerInfo& worker : crew.workers()) {
+    estimated += worker.estimated;
+    sum += worker.estimated_time;
+  }
+  return estimated > 0 ? sum / estimated : Duration::zero();
 }
 
 WorkerLoad load_of(FakeCrew& crew, const PlainHistory& history, std::size_t number) {
@@ -61,15 +67,22 @@ WorkerLoad load_of(FakeCrew& crew, const PlainHistory& history, std::size_t numb
           .used = history.used[number],
           .consumed = Duration(std::llround(history.consumed[number])),
           .average = mean_of_known(crew),
+          .estimated = worker.estimated,
+          .estimates = worker.estimated_time,
           .utilisation = static_cast<float>(worker.utilisation)};
 }
 
-// Ends some of what runs, and lets time pass.
+// Ends some of what runs, says of some of the rest what it is expected to take, and lets time pass.
 void live_on(FakeCrew& crew, PlainHistory& history, Strategy& strategy, Random& random) {
   for (std::size_t worker = 0; worker < crew.workers().size(); ++worker) {
     // A multiple of 1/64 is the same as float and as double.
     if (random.chance(0.2)) {
       crew[worker].utilisation = static_cast<double>(random.below(65)) / 64;
+    }
+    if (random.chance(0.2)) {
+      const auto pending = static_cast<std::uint32_t>(FakeCrew::pending(crew[worker]));
+      crew[worker].estimated = static_cast<std::uint32_t>(random.below(pending + 1));
+      crew[worker].estimated_time = crew[worker].estimated * Duration(random.below(100'000));
     }
     if (crew[worker].active == 0 || !random.chance(0.3)) continue;
     const Duration duration(1 + random.below(random.chance(0.1) ? 1'000'000 : 1000));

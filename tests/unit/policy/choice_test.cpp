@@ -95,6 +95,14 @@ TEST(Cost, IsThatOfTheTable) {
       {BuiltIn::fair_share, {.pending = 2, .idle = true, .consumed = 70ns, .average = 10ns}, 90},
       {BuiltIn::fair_share, {.pending = 2, .idle = false, .consumed = 70ns, .average = 10ns}, 100},
       {BuiltIn::fair_share, {.pending = 2, .idle = false}, 3},
+      {BuiltIn::fair_share,
+       {.pending = 5, .idle = false, .average = 10ns, .estimated = 2, .estimates = 70ns},
+       110},
+      {BuiltIn::fair_share, {.pending = 1, .estimated = 2, .estimates = 70ns}, 70},
+      {BuiltIn::least_elu,
+       {.pending = 5, .average = 10ns, .estimated = 2, .estimates = 70ns, .utilisation = 0.5F},
+       21},
+      {BuiltIn::least_busy, {.pending = 5, .estimated = 2, .estimates = 70ns}, 5},
       {BuiltIn::weighted_round_robin, {.pending = 3, .idle = false}, 0},
       {BuiltIn::interleaved_weighted, {.pending = 3, .idle = false}, 0},
   };
@@ -132,6 +140,13 @@ TEST(StartingLoad, IsNothingForTheFirst) {
   const WorkerLoad load = starting_load({});
   EXPECT_EQ(load.used, 0);
   EXPECT_EQ(load.consumed, 0ms);
+}
+
+TEST(UsualTime, IsTheMeanOfTheEstimatesIfNothingElseIsKnown) {
+  Loads loads{{.estimated = 1, .estimates = 2ms}, {}, {.estimated = 2, .estimates = 7ms}};
+  EXPECT_EQ(usual_time(loads), 3ms);
+  loads[1].average = 1ms;
+  EXPECT_EQ(usual_time(loads), 1ms);
 }
 
 TEST(UsualTime, IsTheMeanOfWhatIsKnown) {

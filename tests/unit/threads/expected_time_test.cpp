@@ -1,10 +1,13 @@
 // expected_time_test.cpp: strategies that look at times expect something of each task that they
-// place. In the time of a simulation, in which a task takes exactly as long as it says.
+// place. Mostly in the time of a simulation, in which a task takes exactly as long as it says.
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,10 +16,13 @@
 #include <muster/strategy.hpp>
 #include <muster/thread_pool.hpp>
 
+#include "support/held_workers.hpp"
+
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::HeldWorkers;
 using Queued = std::vector<std::uint64_t>;
 
 // Nobody steals, and all tasks are timed.
@@ -54,6 +60,14 @@ class TimedPool {
 
 void nothing() {}
 
+// A key that belongs to this worker.
+std::string key_of(ThreadPool& pool, unsigned worker) {
+  for (int i = 0;; ++i) {
+    std::string key = "key " + std::to_string(i);
+    if (pool.workers_for(key).at(0) == worker) return key;
+  }
+}
+
 TEST(ExpectedTime, ABurstIsSharedEvenlyHoweverLongTheLastTasksOfWorkersTook) {
   TimedPool timed(2);
   timed.run_on(0, 1, 20ms);
@@ -61,6 +75,139 @@ TEST(ExpectedTime, ABurstIsSharedEvenlyHoweverLongTheLastTasksOfWorkersTook) {
   timed.pool().set_strategy(BuiltIn::fair_share);
   for (int i = 0; i < 40; ++i) timed.pool().post(nothing);
   EXPECT_EQ(timed.queued(), (Queued{20, 20}));
+}
+
+constexpr BuiltIn kByTime[] = {BuiltIn::least_elu, BuiltIn::fair_share};
+
+TEST(ExpectedTime, ATaskIsChargedItsEstimate) {
+  for (const BuiltIn strategy : kByTime) {
+    TimedPool timed(2);
+    timed.pool().set_strategy(strategy);
+    timed.pool().post({.estimated_duration = 10ms}, nothing);
+    for (int i = 0; i < 10; ++i) timed.pool().post({.estimated_duration = 1ms}, nothing);
+    const auto [least, most] = std::minmax({timed.queued()[0], timed.queued()[1]});
+    EXPECT_LE(least, 2U) << to_string(strategy);
+    EXPECT_EQ(least + most, 11U);
+  }
+}
+
+TEST(ExpectedTime, WithoutAnEstimateATaskIsChargedTheAverage) {
+  for (const BuiltIn strategy : kByTime) {
+    TimedPool timed(2);
+    timed.run_on(0, 10, 1ms);
+    timed.run_on(1, 10, 1ms);
+    timed.pool().set_strategy(strategy);
+    timed.pool().post({.estimated_duration = 10ms}, nothing);
+    for (int i = 0; i < 20; ++i) timed.pool().post(nothing);
+    const auto [least, most] = std::minmax({timed.queued()[0], timed.queued()[1]});
+    EXPECT_GE(least, 5U) << to_string(strategy);
+    EXPECT_LE(least, 7U) << to_string(strategy);
+    EXPECT_EQ(least + most, 21U);
+  }
+}
+
+TEST(ExpectedTime, AnEstimateIsForgottenWhenItsTaskHasEnded) {
+  for (const BuiltIn strategy : kByTime) {
+    TimedPool timed(2);
+    timed.pool().set_strategy(strategy);
+    timed.pool().post({.estimated_duration = 24h}, [&] { timed.world().run_for(1ms); });
+    timed.pool().wait_idle();
+    for (int i = 0; i < 20; ++i) timed.pool().post(nothing);
+    for (const std::uint64_t queued : timed.queued())
+      EXPECT_NEAR(static_cast<double>(queued), 10, 1);
+  }
+}
+
+// What a strategy of the user's sees of the workers' estimates.
+class Estimates {
+ public:
+  struct Of {
+    std::uint32_t tasks = 0;
+    Duration time{};
+    bool operator==(const Of&) const = default;
+  };
+
+  // Places everything with worker 0.
+  std::shared_ptr<Strategy> strategy() {
+    return strategy_from("first", [this](auto workers, const TaskInfo&) {
+      seen_.clear();
+      for (const WorkerInfo& each : workers) seen_.push_back({each.estimated, each.estimated_time});
+      return std::optional<std::size_t>(0);
+    });
+  }
+
+  // Posts a task for the sake of the look.
+  const std::vector<Of>& seen(ThreadPool& pool) {
+    pool.post(nothing);
+    return seen_;
+  }
+
+ private:
+  std::vector<Of> seen_;
+};
+using Seen = std::vector<Estimates::Of>;
+
+TEST(ExpectedTime, EstimatesOfAllThatWaitsWithAWorkerAddUp) {
+  Estimates estimates;
+  HeldWorkers held({.workers = 2}, [](ThreadPool& pool, unsigned worker) {
+    if (worker == 1) pool.post({.estimated_duration = 1ms}, nothing);
+  });
+  held.pool().set_strategy(estimates.strategy());
+  held.pool().post({.estimated_duration = 2ms}, nothing);
+  held.pool().post({.estimated_duration = 3ms}, nothing);
+  const std::string key = key_of(held.pool(), 1);
+  held.pool().post({.affinity = key, .estimated_duration = 5ms}, nothing);
+  EXPECT_EQ(estimates.seen(held.pool()), (Seen{{2, 5ms}, {2, 6ms}}));
+  held.free_all();
+  held.pool().wait_idle();
+  EXPECT_EQ(estimates.seen(held.pool()), (Seen{{}, {}}));
+}
+
+TEST(ExpectedTime, TheThiefOfATaskIsChargedForIt) {
+  Estimates estimates;
+  std::atomic<bool> has_begun = false;
+  std::atomic<bool> may_end = false;
+  HeldWorkers held({.workers = 2});
+  held.pool().set_strategy(estimates.strategy());
+  held.pool().post({.estimated_duration = 2ms}, [&] {
+    has_begun = true;
+    has_begun.notify_all();
+    may_end.wait(false);
+  });
+  held.free(1);
+  has_begun.wait(false);
+  EXPECT_EQ(estimates.seen(held.pool()), (Seen{{}, {1, 2ms}}));
+  may_end = true;
+  may_end.notify_all();
+  held.free_all();
+  held.pool().wait_idle();
+}
+
+TEST(ExpectedTime, ATaskThatIsDroppedIsNotChargedForAnyMore) {
+  Estimates estimates;
+  ThreadPoolOptions options{.workers = 1};
+  options.admission = {.max_queued = 2, .when_full = WhenFull::drop_oldest};
+  HeldWorkers held(options);
+  held.pool().set_strategy(estimates.strategy());
+  auto first = held.pool().submit({.estimated_duration = 2ms}, nothing);
+  held.pool().post(nothing);
+  held.pool().post(nothing);
+  EXPECT_THROW(first.get(), Dropped);
+  EXPECT_EQ(estimates.seen(held.pool()), (Seen{{}}));
+}
+
+// With threads and thieves, where many tasks are planned at a time.
+TEST(ExpectedTime, WhatComesWithAnEstimateGoesByNoPlan) {
+  Estimates estimates;
+  HeldWorkers held({.workers = 2, .strategy = BuiltIn::fair_share});
+  for (int i = 0; i < 64; ++i) {
+    held.pool().post({.estimated_duration = 100s}, nothing);
+    held.pool().post({.estimated_duration = 1s}, nothing);
+  }
+  held.pool().set_strategy(estimates.strategy());
+  const Seen seen = estimates.seen(held.pool());
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_LT(std::chrono::abs(seen[0].time - seen[1].time), 200s);
 }
 
 // If it began with nothing, it would get all 30, or half of them.
