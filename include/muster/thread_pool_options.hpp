@@ -58,7 +58,7 @@ enum class Pinning {
 enum class Timing {
   off,
   sampled,  // one in 64, which stands for them; all while tasks take more than 2 us on average
-  full,     // all, at the price of two or three looks at the clock for each
+  full,     // all, at the price of two or three looks at a quick clock for each
 };
 
 // A task that was dropped for want of room.

@@ -1,14 +1,16 @@
 // meter.hpp: how long tasks wait and run.
 //
-// To look at the clock costs as much as a small task. So unless all tasks are to be timed, only one
-// in 64 is, and stands for 64; but once tasks take longer than a few microseconds, so that a look
-// at the clock does not matter, all are. The time of its post travels in the task's closure.
+// To look at the clock costs as much as a small task, also at the quick one, and the end of a task
+// is the beginning of the next if the worker goes on at once. So unless all tasks are to be timed,
+// only one in 64 is, and stands for 64; but once tasks take longer than a few microseconds, so that
+// a look at the clock does not matter, all are. The time of its post travels in the task's closure.
 //
 // Thread safety: any member from any thread, unless it says otherwise.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include <muster/base/clock.hpp>
 #include <muster/observe/histogram.hpp>
@@ -72,9 +74,11 @@ class Meter {
     mask_.store(mask_for(timing), relaxed);  // relaxed: as above
   }
 
-  // On the worker, around a task that is marked, with its stamp. The end gives how long it took.
-  [[nodiscard]] Time begin(std::uint64_t stamp, WorkerTimes& times) noexcept;
-  Duration end(Time begin, WorkerTimes& times) noexcept;
+  // On the worker, around a task that is marked, with its stamp; `known`: the time, if the worker
+  // has just looked. Both give the time.
+  [[nodiscard]] Time begin(std::uint64_t stamp, std::optional<Time> known,
+                           WorkerTimes& times) noexcept;
+  Time end(Time begin, WorkerTimes& times) noexcept;
 
   [[nodiscard]] const Histogram& queue_wait() const noexcept { return queue_wait_; }
   [[nodiscard]] const Histogram& run() const noexcept { return run_; }

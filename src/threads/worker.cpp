@@ -159,6 +159,7 @@ bool Worker::play_one() {
     is_playing_ = true;
     run(found);
     is_playing_ = false;
+    last_end_.reset();
     begin_idle();
     leave_if_one_too_many();
   }
@@ -173,6 +174,7 @@ void Worker::serve_shared_queue() {
   while (!step_aside_or_leave()) {
     if (crew_.pop_shared(*this, found.task)) {
       run(found);
+      last_end_.reset();
       crew_.note_idle();
     } else if (crew_.is_finished()) {
       return;
@@ -237,6 +239,7 @@ bool Worker::linger_and_run() {
     Found found;
     if (!take_own(found)) return false;
     run(found);
+    last_end_.reset();
     return true;
   }
   const bool lingers = crew_.options().idle == IdlePolicy::balanced;
@@ -247,6 +250,7 @@ bool Worker::linger_and_run() {
       run(found);
       ran = true;
     }
+    last_end_.reset();
     if (!ran || !lingers) break;
     for (unsigned i = 0; i < (1U << round); ++i) spin_pause();
   } while (++round < kLingerRounds);
@@ -382,10 +386,19 @@ void Worker::run_task(Closure& task) {
     return;
   }
   if (!task.is_marked()) return call(task);
-  const Time begin = crew_.meter().begin(task.stamp(), times_);
+  run_timed(task);
+}
+
+void Worker::run_timed(Closure& task) {
+  const std::uint64_t done = counters_.done.load(relaxed);  // relaxed: its own count
+  if (done != done_by_then_ + 1) last_end_.reset();         // others came in between
+  const Time begin = crew_.meter().begin(task.stamp(), last_end_, times_);
   call(task);
-  const Duration took = crew_.meter().end(begin, times_);
-  if (crew_.placer().has_custom()) crew_.placer().note_done(index_, took);
+  last_end_ = crew_.meter().end(begin, times_);
+  done_by_then_ = done;
+  if (!crew_.placer().has_custom()) return;
+  crew_.placer().note_done(index_, *last_end_ - begin);
+  last_end_.reset();  // a strategy of the user's has had its time
 }
 
 void Worker::note_failure() noexcept {

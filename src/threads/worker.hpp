@@ -194,6 +194,7 @@ class Worker {
   void run(Found& found);
   void run_task(Closure& task);
   void call(Closure& task);
+  void run_timed(Closure& task);
   void push_posted(Closure&& task);
   void push_posted_here(Posted* posted);  // in place, as above
   Posted* posted_of(Closure&& task);
@@ -216,6 +217,8 @@ class Worker {
   Meter::Turn turn_;   // of the tasks that it posts
   Posted* spares_ = nullptr;
   unsigned spare_count_ = 0;
+  std::optional<Time> last_end_;    // of a timed task, as long as it goes on at once
+  std::uint64_t done_by_then_ = 0;  // without it
   bool is_playing_ = false;
   bool is_crowded_ = false;        // enough others searched when it began
   std::size_t crew_size_ = 0;      // when max_searchers_ was found

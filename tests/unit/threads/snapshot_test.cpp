@@ -61,6 +61,34 @@ TEST(Snapshot, RatesAreThoseSinceTheLastOne) {
   EXPECT_EQ(again.throughput.tasks_per_second, 0);
 }
 
+TEST(Snapshot, WhatPassesBetweenTwoTasksIsNoRunTime) {
+  ThreadPool pool({.workers = 1, .timing = Timing::full});
+  pool.run([] {});
+  const Time until = Time::clock::now() + 5ms;
+  while (Time::clock::now() < until) std::this_thread::yield();
+  pool.run([] {});
+  pool.wait_idle();
+  EXPECT_EQ(pool.snapshot().latency.run.count(), 2U);
+  EXPECT_LT(pool.snapshot().latency.run.max().value(), 5ms);
+}
+
+TEST(Snapshot, TasksInARowTakeAsLongAsTheyAllDo) {
+  ThreadPool pool({.workers = 1, .timing = Timing::full});
+  Time began{};
+  Time ended{};
+  pool.run([&] {
+    for (int i = 0; i < 1000; ++i) {
+      pool.post([&, i] {
+        if (i == 999) began = Time::clock::now();  // newest first
+        if (i == 0) ended = Time::clock::now();
+      });
+    }
+  });
+  pool.wait_idle();
+  const Duration all = std::chrono::duration_cast<Duration>(pool.snapshot().latency.run.sum());
+  EXPECT_GT(all, (ended - began) / 2) << "no time is lost between them";
+}
+
 TEST(Snapshot, OneTaskIn64StandsForAll) {
   Simulation world(1);
   ThreadPool pool(alone_in(world, Timing::sampled));
