@@ -18,17 +18,16 @@ constexpr std::size_t kMaxName = 10;
 // The highest priority times this, and the time since the machine was started, fit into 64 bits.
 constexpr std::chrono::hours kLongestAging{24};
 
-void check_cpus(const ThreadPoolOptions& options, const CpuTopology& topology) {
+void check_cpus(const ThreadPoolOptions& options, const CpuTopology& topology,
+                std::vector<BadField>& bad) {
   CpuList usable;
   for (const Cpu& cpu : topology.cpus) usable.push_back(cpu.id);
-  std::vector<BadField> bad;
   for (std::size_t i = 0; i < options.cpus.size(); ++i) {
     if (std::binary_search(usable.begin(), usable.end(), options.cpus[i])) continue;
     bad.push_back({.field = "cpus[" + std::to_string(i) + "]",
                    .value = std::to_string(options.cpus[i]),
                    .rule = "must be one that this process may use: " + format_cpu_list(usable)});
   }
-  if (!bad.empty()) throw InvalidArgument(std::move(bad));
 }
 
 struct WorkerLimits {
@@ -61,15 +60,14 @@ void add_all(std::vector<BadField>& bad, const std::string& of, std::vector<BadF
 }
 
 std::shared_ptr<Crew> make_crew(ThreadPoolOptions options) {
-  if (std::vector<BadField> bad = validate(options); !bad.empty()) {
-    throw InvalidArgument(std::move(bad));
-  }
+  std::vector<BadField> bad = validate(options);
   CpuTopology topology;
   const unsigned asked_for = options.max_workers;
   if (options.workers == 0 || options.pinning != Pinning::none) {
     topology = detect_cpus();
-    check_cpus(options, topology);
+    check_cpus(options, topology, bad);
   }
+  if (!bad.empty()) throw InvalidArgument(std::move(bad));
   if (options.workers == 0) {
     const WorkerLimits limits = limits_of(options);
     options.workers = std::clamp(topology.worker_count(), limits.least, limits.most);
@@ -81,8 +79,8 @@ std::shared_ptr<Crew> make_crew(ThreadPoolOptions options) {
 // Whether the strategy goes together with the rest.
 std::vector<BadField> validate_placing(const ThreadPoolOptions& options) {
   std::vector<BadField> bad = validate(options.strategy);
-  if (!bad.empty()) return bad;
-  const std::optional<BuiltIn> built_in = built_in_of(options.strategy);
+  const std::optional<BuiltIn> built_in =
+      bad.empty() ? built_in_of(options.strategy) : std::nullopt;
   const bool is_weighted =
       built_in == BuiltIn::weighted_round_robin || built_in == BuiltIn::interleaved_weighted;
   const bool looks_at_times = built_in == BuiltIn::least_elu || built_in == BuiltIn::fair_share ||

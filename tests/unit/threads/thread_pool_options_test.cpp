@@ -1,12 +1,15 @@
 // thread_pool_options_test.cpp: bad options are refused by name, good ones do what they say.
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <pthread.h>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +19,8 @@
 
 namespace muster {
 namespace {
+
+using namespace std::chrono_literals;
 
 TEST(ThreadPoolOptions, EveryBadFieldIsNamedAtOnce) {
   const ThreadPoolOptions bad{.workers = 5000, .thread_name = "much too long"};
@@ -29,6 +34,54 @@ TEST(ThreadPoolOptions, EveryBadFieldIsNamedAtOnce) {
     EXPECT_EQ(error.bad_fields()[0].value, "5000");
     EXPECT_EQ(error.bad_fields()[1].field, "thread_name");
   }
+}
+
+TEST(ThreadPoolOptions, OneErrorNamesEveryProblemOfEveryGroup) {
+  ThreadPoolOptions bad{.workers = 3, .thread_name = "much too long"};
+  bad.scaling = ScalingOptions{
+      .min_workers = 5, .max_workers = 4, .scale_up_cooldown = -1s, .scale_down_cooldown = -1s};
+  bad.warm_up.at_least = -1s;
+  bad.priority_aging = 0s;
+  bad.admission = {.max_queued = 0, .low_watermark = 0.9};
+  bad.stealing = {.most = 0, .cooldown = -1s, .max_searchers = 0};
+  bad.affinity = {.virtual_nodes = 0, .session_ttl = 0s, .max_sessions = 0};
+  bad.strategy = "fastest";
+  bad.weights = {0, 1, -1};
+  bad.pinning = Pinning::listed;
+  bad.cpus = {1'000'000};
+  std::vector<std::string> expected{"scaling.min_workers",
+                                    "scaling.scale_up_cooldown",
+                                    "scaling.scale_down_cooldown",
+                                    "workers",
+                                    "warm_up.at_least",
+                                    "priority_aging",
+                                    "admission.max_queued",
+                                    "admission.low_watermark",
+                                    "stealing.most",
+                                    "stealing.cooldown",
+                                    "stealing.max_searchers",
+                                    "affinity.virtual_nodes",
+                                    "affinity.session_ttl",
+                                    "affinity.max_sessions",
+                                    "strategy",
+                                    "strategy",
+                                    "weights[0]",
+                                    "weights[2]",
+                                    "cpus[0]",
+                                    "thread_name"};
+  std::vector<std::string> fields;
+  try {
+    const ThreadPool pool(bad);
+    FAIL() << "was accepted";
+  } catch (const InvalidArgument& error) {
+    for (const BadField& each : error.bad_fields()) {
+      fields.push_back(each.field);
+      EXPECT_NE(std::string(error.what()).find(each.field), std::string::npos);
+    }
+  }
+  std::sort(fields.begin(), fields.end());
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(fields, expected);
 }
 
 TEST(ThreadPoolOptions, WithoutANumberThereIsAWorkerPerUsableCpu) {
