@@ -321,6 +321,20 @@ TEST(Admission, TellsOfBackPressureAtTheWatermarksOnly) {
   EXPECT_EQ(texts_of(stream), Texts{"off at 5"});
 }
 
+TEST(Admission, TheWatermarksAreWhereTheOptionsSay) {
+  std::atomic<int> runs = 0;
+  ThreadPool pool(
+      {.workers = 1, .admission = {.max_queued = 10, .high_watermark = 0.3, .low_watermark = 0.1}});
+  NoticeStream stream = pool.notices();
+  {
+    Hold hold(pool);
+    fill(pool, 10, runs);
+    EXPECT_EQ(texts_of(stream), Texts{"on at 3 of 10"});
+  }
+  pool.wait_idle();
+  EXPECT_EQ(texts_of(stream), Texts{"off at 1"});
+}
+
 TEST(Admission, TellsOfBackPressureAlsoIfTasksAreNotCounted) {
   std::atomic<int> runs = 0;
   ThreadPool pool({.workers = 1, .admission = {.max_queued = 2000}});

@@ -60,6 +60,17 @@ TEST(Affinity, KeysSpreadOverTheWorkers) {
   for (const int each : keys) EXPECT_GT(each, 50);
 }
 
+TEST(Affinity, MoreVirtualNodesSpreadTheKeysMoreEvenly) {
+  const auto largest_share = [](std::size_t virtual_nodes) {
+    ThreadPool pool({.workers = 4, .affinity = {.virtual_nodes = virtual_nodes}});
+    std::vector<int> keys(4);
+    for (int i = 0; i < 1000; ++i) ++keys[pool.workers_for("key " + std::to_string(i)).at(0)];
+    return *std::max_element(keys.begin(), keys.end());
+  };
+  EXPECT_GT(largest_share(1), 400);
+  EXPECT_LT(largest_share(1000), 300);
+}
+
 TEST(Affinity, TheOrderOfPreferenceNamesEveryWorkerOnce) {
   ThreadPool pool({.workers = 4});
   const std::vector<unsigned> order = pool.workers_for("user", 9);

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -114,6 +117,67 @@ TEST(Autoscaling, ByPredictionItHasAsManyAsTheLoadNeeds) {
   scaled.pool().wait_idle();
   scaled.world().run_for(10min);
   EXPECT_LE(scaled.pool().worker_count(), 2U);
+}
+
+// What becomes of a pool that has much to do, then little, then nothing.
+using History = std::vector<std::pair<int, unsigned>>;  // second, workers
+History history_with(ScalingPolicy policy, const std::function<void(ScalingOptions&)>& set) {
+  ScalingOptions options{.policy = policy, .max_workers = 12};
+  set(options);
+  Scaled scaled(options, 3);
+  scaled.post(60, 500ms);
+  scaled.world().run_for(10s);
+  for (int i = 0; i < 10; ++i) {
+    scaled.post(1, 1s);
+    scaled.world().run_for(1s);
+  }
+  scaled.pool().wait_idle();
+  scaled.world().run_for(2min);
+  History history;
+  for (std::size_t i = 0; i < scaled.changes().size(); ++i) {
+    history.emplace_back(scaled.seconds()[i], scaled.changes()[i].total);
+  }
+  return history;
+}
+
+TEST(Autoscaling, EveryNumberOfAPolicyMakesADifference) {
+  struct Row {
+    const char* name;
+    ScalingPolicy policy;
+    std::function<void(ScalingOptions&)> set;
+  };
+  constexpr auto kRatio = ScalingPolicy::ratio;
+  constexpr auto kDepth = ScalingPolicy::depth;
+  constexpr auto kPredictive = ScalingPolicy::predictive;
+  const Row rows[] = {
+      {"min_workers", kRatio, [](auto& each) { each.min_workers = 2; }},
+      {"max_workers", kRatio, [](auto& each) { each.max_workers = 4; }},
+      {"check_every", kRatio, [](auto& each) { each.check_every = 3s; }},
+      {"scale_up_cooldown", kRatio, [](auto& each) { each.scale_up_cooldown = 2s; }},
+      {"scale_down_cooldown", kRatio, [](auto& each) { each.scale_down_cooldown = 20s; }},
+      {"scale_up_threshold", kRatio, [](auto& each) { each.ratio.scale_up_threshold = 20; }},
+      {"scale_down_idle_timeout", kRatio,
+       [](auto& each) { each.ratio.scale_down_idle_timeout = 60s; }},
+      {"scale_up_step", kRatio, [](auto& each) { each.ratio.scale_up_step = 2; }},
+      {"scale_down_step", kRatio, [](auto& each) { each.ratio.scale_down_step = 2; }},
+      {"scale_up_depth", kDepth, [](auto& each) { each.depth.scale_up_depth = 70; }},
+      {"scale_down_busy", kDepth, [](auto& each) { each.depth.scale_down_busy = 1; }},
+      {"depth.scale_down_delay", kDepth, [](auto& each) { each.depth.scale_down_delay = 1s; }},
+      {"depth.scale_up_step", kDepth, [](auto& each) { each.depth.scale_up_step = 3; }},
+      {"depth.scale_down_step", kDepth, [](auto& each) { each.depth.scale_down_step = 1; }},
+      {"horizon", kPredictive, [](auto& each) { each.predictive.horizon = 40s; }},
+      {"headroom", kPredictive, [](auto& each) { each.predictive.headroom = 5; }},
+      {"smoothing", kPredictive, [](auto& each) { each.predictive.smoothing = 60s; }},
+      {"predictive.scale_down_delay", kPredictive,
+       [](auto& each) { each.predictive.scale_down_delay = 5s; }},
+  };
+  std::map<ScalingPolicy, History> usual;
+  for (const ScalingPolicy policy : {kRatio, kDepth, kPredictive}) {
+    usual[policy] = history_with(policy, [](auto&) {});
+  }
+  for (const Row& row : rows) {
+    EXPECT_NE(history_with(row.policy, row.set), usual[row.policy]) << row.name;
+  }
 }
 
 TEST(Autoscaling, ACustomPolicySeesThePoolAndIsFollowed) {

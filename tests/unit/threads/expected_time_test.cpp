@@ -210,6 +210,29 @@ TEST(ExpectedTime, WhatComesWithAnEstimateGoesByNoPlan) {
   EXPECT_LT(std::chrono::abs(seen[0].time - seen[1].time), 200s);
 }
 
+TEST(ExpectedTime, AStrategyOfYoursSeesHowLongTasksTookAndWorkersIdle) {
+  std::vector<WorkerInfo> seen;
+  TimedPool timed(2);
+  timed.run_on(0, 3, 10ms);
+  timed.run_on(0, 1, 26ms);
+  timed.pool().set_strategy(strategy_from("sees", [&](auto workers, const TaskInfo&) {
+    seen.assign(workers.begin(), workers.end());
+    return std::optional<std::size_t>(1);
+  }));
+  timed.world().run_for(40ms);
+  timed.pool().post(nothing);
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].tasks_done, 4U);
+  EXPECT_EQ(seen[0].average_task_time, 11ms) << "a sixteenth nearer to the last";
+  EXPECT_EQ(seen[0].last_task_time, 26ms);
+  EXPECT_EQ(seen[0].idle_time, 40ms);
+  EXPECT_NEAR(seen[0].utilisation, 56.0 / 96, 0.001);
+  EXPECT_EQ(seen[0].weight, 1);
+  EXPECT_EQ(seen[1].tasks_done, 0U);
+  EXPECT_EQ(seen[1].average_task_time, 0ms);
+  EXPECT_EQ(seen[1].utilisation, 0);
+}
+
 // If it began with nothing, it would get all 30, or half of them.
 TEST(ExpectedTime, ANewWorkerBeginsWithTheLeastOfWhatOthersHaveBehindThem) {
   for (const BuiltIn strategy : {BuiltIn::least_used, BuiltIn::least_elu, BuiltIn::fair_share}) {
