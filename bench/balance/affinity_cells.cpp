@@ -6,8 +6,8 @@
 // any other 1 ms. Tasks come independently, so many that workers are busy for 30 or 70 % of the
 // time if one in eight finds its value. The first of them only fill the caches.
 //
-// How busy they are matters: an idle worker steals a soft task whose worker is at work, does not
-// find its value, and is at work the longer for it.
+// How busy they are matters: an idle worker steals a soft task whose worker is at work for longer
+// than its patience, does not find its value, and is at work the longer for it.
 #include <algorithm>
 #include <array>
 #include <list>

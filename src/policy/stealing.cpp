@@ -18,6 +18,10 @@ std::vector<BadField> validate(const StealingOptions& options) {
     bad.push_back(
         {.field = "cooldown", .value = option_text(options.cooldown), .rule = "must be 0 or more"});
   }
+  if (options.patience < Duration::zero()) {
+    bad.push_back(
+        {.field = "patience", .value = option_text(options.patience), .rule = "must be 0 or more"});
+  }
   // Written so that a NaN fails.
   if (!(options.max_searchers > 0 && options.max_searchers <= 1)) {
     bad.push_back({.field = "max_searchers",

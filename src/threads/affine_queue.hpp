@@ -16,6 +16,7 @@
 #include <map>
 #include <utility>
 
+#include <muster/base/clock.hpp>
 #include <muster/policy/affinity_options.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/closure.hpp>
@@ -30,6 +31,7 @@ struct AffineTask {
   std::size_t home = 0;  // the worker that it was placed with
   AffinityClass affinity_class = AffinityClass::soft;
   int priority = 0;
+  Time came = {};
 };
 
 constexpr int kLowestPriority = std::numeric_limits<int>::min();
@@ -66,6 +68,18 @@ class AffineQueue {
     return true;
   }
 
+  // The same of the soft ones that came by then.
+  bool steal_soft(Time came_by, AffineTask& out) noexcept MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    Tasks& tasks = tasks_[static_cast<std::size_t>(AffinityClass::soft)];
+    for (auto first = tasks.begin(); first != tasks.end(); first = first_below(tasks, first)) {
+      if (first->second.came > came_by) continue;
+      take(tasks, first, out);
+      return true;
+    }
+    return false;
+  }
+
   // The one that has waited longest of those for which `may_go(task)`.
   template <class MayGo>
   bool take_oldest(const MayGo& may_go, AffineTask& out) MUSTER_EXCLUDES(mutex_) {
@@ -85,7 +99,7 @@ class AffineQueue {
     return true;
   }
 
-  // Racy, all three.
+  // Racy, all four.
   [[nodiscard]] std::size_t size_approx() const noexcept {
     return size_.load(relaxed);  // relaxed: racy by contract
   }
@@ -97,6 +111,11 @@ class AffineQueue {
     return highest_.load(relaxed) > 0;  // relaxed: racy by contract
   }
 
+  // When the soft one came that has waited longest; never: there is none.
+  [[nodiscard]] Time soft_since_approx() const noexcept {
+    return Time(Duration(soft_since_.load(relaxed)));  // relaxed: racy by contract
+  }
+
   // Tasks ever pushed.
   [[nodiscard]] std::uint64_t pushed_approx() const noexcept {
     return pushed_.load(relaxed);  // relaxed: a count
@@ -105,6 +124,13 @@ class AffineQueue {
  private:
   using Place = std::pair<int, std::uint64_t>;  // the negative of its priority, and its number
   using Tasks = std::map<Place, AffineTask>;
+
+  // The first of those with the next lower priority. Of each priority the first came first, so
+  // nobody has to look at the others.
+  static Tasks::iterator first_below(Tasks& tasks, Tasks::iterator first) noexcept {
+    if (first->first.first == tasks.rbegin()->first.first) return tasks.end();
+    return tasks.lower_bound(Place{first->first.first + 1, 0});
+  }
 
   void take(Tasks& tasks, Tasks::iterator which, AffineTask& out) noexcept MUSTER_REQUIRES(mutex_) {
     out = std::move(which->second);
@@ -121,13 +147,20 @@ class AffineQueue {
       sum += tasks_[i].size();
       if (!tasks_[i].empty()) highest = std::max(highest, -tasks_[i].begin()->first.first);
     }
-    size_.store(sum, relaxed);         // relaxed: as above
-    highest_.store(highest, relaxed);  // relaxed: as above
+    Time since = Time::max();
+    Tasks& soft = tasks_[static_cast<std::size_t>(AffinityClass::soft)];
+    for (auto first = soft.begin(); first != soft.end(); first = first_below(soft, first)) {
+      since = std::min(since, first->second.came);
+    }
+    soft_since_.store(since.time_since_epoch().count(), relaxed);  // relaxed: as above
+    size_.store(sum, relaxed);                                     // relaxed: as above
+    highest_.store(highest, relaxed);                              // relaxed: as above
   }
 
   // Written under the mutex, read by anybody.
   Atomic<std::size_t> size_ = 0;
   Atomic<int> highest_ = 0;  // priority
+  Atomic<Duration::rep> soft_since_ = Duration::max().count();
   std::array<Atomic<std::size_t>, 3> sizes_{};
   Atomic<std::uint64_t> pushed_ = 0;
 

@@ -183,7 +183,8 @@ void Crew::enqueue(const TaskOptions& options, Closure&& task, Origin from) {
 void Crew::enqueue_affine(const TaskOptions& options, Closure&& task) {
   const std::uint64_t key_hash = hash_key(*options.affinity);
   const std::size_t workers = ensure_all_started();
-  const std::size_t home = workers != 0 ? affinities_.worker_of(key_hash, workers, current_time())
+  const Time now = current_time();
+  const std::size_t home = workers != 0 ? affinities_.worker_of(key_hash, workers, now)
                                         : Worker::current()->index();  // while the first warm up
   placer_.charge(home, options.estimated_duration, task);
   meter_.mark(task, turn);
@@ -191,7 +192,8 @@ void Crew::enqueue_affine(const TaskOptions& options, Closure&& task) {
                                .key_hash = key_hash,
                                .home = home,
                                .affinity_class = options.affinity_class,
-                               .priority = options.priority});
+                               .priority = options.priority,
+                               .came = now});
   notify_of_affine(home, options.affinity_class);
   if (home >= staff_.serving()) hand_over(home);  // as in spread()
   if (!gate_.is_counted()) gate_.note(queued_approx());

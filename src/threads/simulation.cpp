@@ -45,9 +45,16 @@ bool Simulation::step() {
 
 std::optional<Time> Simulation::next_due() const {
   std::optional<Time> first;
-  for (const Crew* const crew : crews_) {
+  for (Crew* const crew : crews_) {
     const std::optional<Time> due = crew->timers()->next_due();
     if (due && (!first || *due < *first)) first = due;
+    if (!crew->options().stealing.enabled) continue;
+    std::vector<Worker*> idle;
+    crew->add_idle_workers(idle);
+    for (const Worker* const worker : idle) {
+      const Time ends = worker->patience_ends();
+      if (ends != Time::max() && (!first || ends < *first)) first = ends;
+    }
   }
   return first;
 }

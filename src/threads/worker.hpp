@@ -55,6 +55,9 @@ class Worker {
   // For a simulation: what it would do next, as if on a thread of its own. False: nothing.
   bool play_one();
 
+  // From when on it may steal the first of the soft tasks that wait with others; never: none waits.
+  [[nodiscard]] Time patience_ends() const noexcept;
+
   // If fewer are wanted it gives away what waits with it, and leaves: true. Between two tasks, not
   // counted as searching; by its thread, or for a simulation.
   bool leave_if_one_too_many();

@@ -108,11 +108,23 @@ std::span<Victim> Worker::find_victims() {
 }
 
 // When a worker that found nothing looks again although nobody has woken it: others may have tasks
-// that it was not allowed to see.
+// that it was not allowed to take yet.
 std::optional<Time> Worker::next_search() const noexcept {
-  const Duration cooldown = crew_.options().stealing.cooldown;
-  if (!last_search_ || cooldown == Duration::zero() || !crew_.has_work()) return std::nullopt;
-  return *last_search_ + cooldown;
+  const StealingOptions& options = crew_.options().stealing;
+  Time next = Time::max();
+  if (last_search_ && options.cooldown != Duration::zero() && crew_.has_work()) {
+    next = *last_search_ + options.cooldown;
+  }
+  if (options.enabled) next = std::min(next, patience_ends());
+  return next == Time::max() ? std::nullopt : std::optional(next);
+}
+
+Time Worker::patience_ends() const noexcept {
+  Time first = Time::max();
+  crew_.staff().for_each([&](const Worker& other) {
+    if (&other != this) first = std::min(first, other.affine_.soft_since_approx());
+  });
+  return stealable_from(crew_.options().stealing, first);
 }
 
 bool Worker::take_from(std::size_t index, Found& found) {
@@ -181,10 +193,17 @@ bool Worker::take_from_ended(Found& found) {
   });
 }
 
-// Nothing else was found anywhere.
+// Nothing else was found anywhere. Whoever leaves one to its worker looks again when its patience
+// ends: next_search().
 bool Worker::steal_soft(Found& found) {
+  const StealingOptions& options = crew_.options().stealing;
   return crew_.staff().any_of([&](Worker& other) {
-    if (&other == this || !steal_affine(other, AffinityClass::soft, found)) return false;
+    if (&other == this || other.affine_.size_approx(AffinityClass::soft) == 0) return false;
+    const Time now = current_time();
+    if (now < stealable_from(options, other.affine_.soft_since_approx())) return false;
+    AffineTask taken;
+    if (!other.affine_.steal_soft(now - options.patience, taken)) return false;
+    take_affine(std::move(taken), found);
     add(counters_.stolen, 1);
     add(counters_.tasks_stolen, 1);
     add(stolen_from_[other.index_], 1);

@@ -16,7 +16,7 @@ namespace muster {
 // How firmly a task with a key stays with its worker.
 enum class AffinityClass {
   hard,  // nobody steals it, though others may idle while it waits
-  soft,  // stolen last: by whoever finds nothing else
+  soft,  // stolen last: by whoever finds nothing else, when StealingOptions::patience has ended
   none,  // stolen like any other; the key only says where it waits at first
 };
 

@@ -6,13 +6,15 @@
 //       }
 //     }
 //
-// With the defaults no worker idles while a task waits. With a threshold, a cooldown or a share of
-// searchers it may: these trade that promise for less traffic between workers.
+// With the defaults no worker idles while a task waits, but for `patience` while one with a soft
+// key does. With a threshold or a cooldown it may: these trade that promise for less traffic
+// between workers.
 //
 // Thread safety: values and pure functions.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -63,6 +65,11 @@ struct StealingOptions {
   // wait while a worker idles.
   Duration cooldown = Duration::zero();
 
+  // How long a task with a soft key is left to its own worker, which has what it needs in its
+  // caches, before somebody else may take it; 0 or more. For so long it may wait while a worker
+  // idles. Worth less than what a task costs more elsewhere: 0, if that is nothing.
+  Duration patience = std::chrono::milliseconds(1);
+
   StealingOrder order = StealingOrder::fifo;
   VictimChoice victim = VictimChoice::nearest;
 
@@ -96,6 +103,11 @@ constexpr std::size_t tasks_to_steal(const StealingOptions& options, std::size_t
 constexpr bool may_search(const StealingOptions& options, Time now,
                           std::optional<Time> last_search) noexcept {
   return options.enabled && (!last_search || now - *last_search >= options.cooldown);
+}
+
+// From when on others may take a task with a soft key that came at this time.
+constexpr Time stealable_from(const StealingOptions& options, Time came) noexcept {
+  return options.patience < Time::max() - came ? came + options.patience : Time::max();
 }
 
 // How many workers of a pool may search at the same time, at least 1. Requires: valid options.

@@ -31,12 +31,13 @@ std::vector<std::size_t> order(const StealingOptions& options, std::vector<Victi
 TEST(Stealing, EveryBadFieldIsNamedAtOnce) {
   EXPECT_TRUE(validate(StealingOptions{}).empty());
   const std::vector<BadField> bad =
-      validate(StealingOptions{.most = 0, .cooldown = -1ns, .max_searchers = 0});
-  ASSERT_EQ(bad.size(), 3U);
+      validate(StealingOptions{.most = 0, .cooldown = -1ns, .patience = -1ns, .max_searchers = 0});
+  ASSERT_EQ(bad.size(), 4U);
   EXPECT_EQ(bad[0].field, "most");
   EXPECT_EQ(bad[1].field, "cooldown");
   EXPECT_EQ(bad[1].value, "-1 ns");
-  EXPECT_EQ(bad[2].field, "max_searchers");
+  EXPECT_EQ(bad[2].field, "patience");
+  EXPECT_EQ(bad[3].field, "max_searchers");
   EXPECT_EQ(validate(StealingOptions{.max_searchers = 1.01}).size(), 1U);
   EXPECT_EQ(
       validate(StealingOptions{.max_searchers = std::numeric_limits<double>::quiet_NaN()}).size(),
@@ -90,6 +91,14 @@ TEST(Stealing, AWorkerSearchesAgainAfterItsCooldown) {
   EXPECT_FALSE(may_search(cooling, Time(14ms), Time(5ms)));
   EXPECT_TRUE(may_search(cooling, Time(15ms), Time(5ms)));
   EXPECT_TRUE(may_search(StealingOptions{}, Time(5ms), Time(5ms)));
+}
+
+TEST(Stealing, ASoftTaskMayBeTakenWhenPatienceHasEnded) {
+  const Time came = Time{} + 5s;
+  EXPECT_EQ(stealable_from({}, came), came + 1ms);
+  EXPECT_EQ(stealable_from({.patience = 0s}, came), came);
+  EXPECT_EQ(stealable_from({.patience = Duration::max()}, came), Time::max());
+  EXPECT_EQ(stealable_from({}, Time::max()), Time::max()) << "there is none";
 }
 
 TEST(Stealing, AShareOfTheWorkersSearchesAndOneAlwaysMay) {

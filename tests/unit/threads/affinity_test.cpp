@@ -95,7 +95,7 @@ TEST(Affinity, NobodyStealsAHardOne) {
 
 TEST(Affinity, ASoftOneIsStolenWhenNothingElseIsThere) {
   RunOrder order;
-  HeldWorkers held({.workers = 2});
+  HeldWorkers held({.workers = 2, .stealing = {.patience = 0s}});
   const std::string key = key_of(held.pool(), 0);
   held.pool().post({.affinity = key}, [&] { order.add(100); });
   held.pool().post({.affinity = key, .affinity_class = AffinityClass::none}, [&] { order.add(1); });
@@ -109,6 +109,57 @@ TEST(Affinity, ASoftOneIsStolenWhenNothingElseIsThere) {
   EXPECT_EQ(held.pool().snapshot().affinity.hit_rate(), 0.0);
   EXPECT_GE(held.pool().stats().workers.at(1).stolen_from.at(0), 4U)
       << "and two at least of the six others";
+}
+
+// The only task of a busy worker that nobody else is allowed to take yet.
+TEST(Affinity, ASoftOneIsLeftToItsWorkerAsLongAsPatienceLasts) {
+  std::atomic<int> runs = 0;
+  HeldWorkers held({.workers = 3, .stealing = {.patience = 1h}});
+  held.pool().post({.affinity = key_of(held.pool(), 0)}, [&] { ++runs; });
+  held.free(1);
+  held.free(2);
+  held.wait_until_asleep(2);
+  EXPECT_EQ(runs, 0);
+  held.free(0);
+  held.pool().wait_idle();
+  EXPECT_EQ(held.pool().snapshot().affinity.hits, 1U);
+}
+
+// Its worker never comes back to it, and nothing else happens that could wake another.
+TEST(Affinity, WhenPatienceEndsASleepingWorkerComesForASoftOne) {
+  HeldWorkers held({.workers = 3, .stealing = {.patience = 2ms}});
+  held.free(1);
+  held.free(2);
+  const TaskOptions soft{.affinity = key_of(held.pool(), 0)};
+  for (int i = 0; i < 5; ++i) {
+    held.wait_until_asleep(2);
+    auto first = held.pool().submit(soft, nothing);
+    auto second = held.pool().submit(soft, nothing);
+    EXPECT_EQ(first.wait_for(10s), FutureStatus::ready);
+    EXPECT_EQ(second.wait_for(10s), FutureStatus::ready);
+  }
+  EXPECT_EQ(held.pool().snapshot().affinity.misses, 10U);
+}
+
+TEST(Affinity, PatienceIsCountedFromWhenATaskCame) {
+  Simulation world(7);
+  ThreadPoolOptions options{.workers = 2, .simulation = &world};
+  options.stealing.patience = 10ms;
+  ThreadPool pool(options);
+  std::vector<Duration> begun;
+  const auto note = [&] { begun.push_back(world.now() - Time{}); };
+  const TaskOptions soft{.affinity = key_of(pool, 0)};
+  const TaskOptions urgent{.priority = 5, .affinity = soft.affinity};
+  pool.post({.affinity = soft.affinity, .affinity_class = AffinityClass::hard}, [&] {
+    pool.post(soft, note);
+    world.run_for(4ms);
+    pool.post(soft, note);
+    pool.post(urgent, note);  // comes first, but later: does not hide the others
+    world.run_for(100ms);
+  });
+  pool.wait_idle();
+  EXPECT_EQ(begun, (std::vector<Duration>{10ms, 14ms, 14ms}));
+  EXPECT_EQ(pool.snapshot().affinity.misses, 3U);
 }
 
 TEST(Affinity, NobodyStealsASoftOneIfStealingIsOff) {

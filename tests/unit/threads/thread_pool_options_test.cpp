@@ -43,7 +43,7 @@ TEST(ThreadPoolOptions, OneErrorNamesEveryProblemOfEveryGroup) {
   bad.warm_up.at_least = -1s;
   bad.priority_aging = 0s;
   bad.admission = {.max_queued = 0, .low_watermark = 0.9};
-  bad.stealing = {.most = 0, .cooldown = -1s, .max_searchers = 0};
+  bad.stealing = {.most = 0, .cooldown = -1s, .patience = -1s, .max_searchers = 0};
   bad.affinity = {.virtual_nodes = 0, .session_ttl = 0s, .max_sessions = 0};
   bad.strategy = "fastest";
   bad.weights = {0, 1, -1};
@@ -59,6 +59,7 @@ TEST(ThreadPoolOptions, OneErrorNamesEveryProblemOfEveryGroup) {
                                     "admission.low_watermark",
                                     "stealing.most",
                                     "stealing.cooldown",
+                                    "stealing.patience",
                                     "stealing.max_searchers",
                                     "affinity.virtual_nodes",
                                     "affinity.session_ttl",
