@@ -122,11 +122,15 @@ inline Moment plain_moment() noexcept {
 inline void note_plain_read(const void* /*address*/, Moment /*when*/) noexcept {}
 inline void forget_plain(const void* /*address*/) noexcept {}
 
-// In src/sync/futex.cpp, as ever.
+// In src/sync/futex.cpp and shared_futex.cpp, as ever.
 enum class FutexOutcome;
 FutexOutcome futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
                         std::optional<Time> deadline) noexcept;
 void futex_wake_one(Atomic<std::uint32_t>& word) noexcept;
 void futex_wake_all(Atomic<std::uint32_t>& word) noexcept;
+enum class SleepOutcome;
+SleepOutcome shared_futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
+                               std::int64_t timeout_ns) noexcept;
+void shared_futex_wake(Atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace muster

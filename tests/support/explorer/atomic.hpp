@@ -195,4 +195,11 @@ void futex_wake_one(Atomic<std::uint32_t>& word,
 void futex_wake_all(Atomic<std::uint32_t>& word,
                     const SourceLocation& at = SourceLocation::current()) noexcept;
 
+enum class SleepOutcome;
+SleepOutcome shared_futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
+                               std::int64_t timeout_ns,
+                               const SourceLocation& at = SourceLocation::current()) noexcept;
+void shared_futex_wake(Atomic<std::uint32_t>& word,
+                       const SourceLocation& at = SourceLocation::current()) noexcept;
+
 }  // namespace muster

@@ -4,6 +4,7 @@
 
 #include <muster/base/assert.hpp>
 #include <muster/sync/futex.hpp>
+#include <muster/sync/shared_futex.hpp>
 
 #include "support/explorer/execution.hpp"
 
@@ -119,6 +120,17 @@ void futex_wake_one(Atomic<std::uint32_t>& word, const SourceLocation& at) noexc
 
 void futex_wake_all(Atomic<std::uint32_t>& word, const SourceLocation& at) noexcept {
   explore::execution().futex_wake(word.id(), explore::Wake::all, at);
+}
+
+SleepOutcome shared_futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
+                               std::int64_t timeout_ns, const SourceLocation& at) noexcept {
+  bool timed_out = false;
+  explore::execution().futex_wait(word.id(), expected, timeout_ns >= 0, timed_out, at);
+  return timed_out ? SleepOutcome::timed_out : SleepOutcome::woken;
+}
+
+void shared_futex_wake(Atomic<std::uint32_t>& word, const SourceLocation& at) noexcept {
+  explore::execution().futex_wake(word.id(), explore::Wake::one, at);
 }
 
 }  // namespace muster
