@@ -1,0 +1,96 @@
+// ring_supervisor.hpp: collecting results, giving slots back, and sweeping up after the dead.
+//
+//     RingSupervisor supervisor(ring, me);
+//     while (const Settling settling = supervisor.collect(); settling.outcome ==
+//     TakeOutcome::taken)
+//     {
+//       deliver(supervisor.contents(settling), supervisor.result(settling));
+//       supervisor.release(settling);
+//     }
+//
+// and, when the kernel has reported the death of a participant, and not before:
+//
+//     std::array<Swept, 16> found;
+//     do {
+//       swept = supervisor.sweep(dead, found);
+//       for (const Swept& task : std::span(found).first(swept.count)) retry or release it
+//     } while (swept.outcome == SweepOutcome::more);
+//
+// Thread safety: as SharedRing.
+// Design note: docs/protocol.md
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <muster/base/api.hpp>
+#include <muster/queues/ring_worker.hpp>
+#include <muster/queues/shared_ring.hpp>
+
+namespace muster {
+
+// A slot that is ours to decide about, as its word is now.
+using Settling = Taken;
+
+// What a dead participant held: now ours.
+struct Swept {
+  Settling settling;
+  SlotState was = SlotState::free;  // claimed, settling or delayed
+};
+
+enum class SweepOutcome {
+  complete,
+  more,  // there was no room for all that was found: deal with it and sweep again
+};
+
+struct SweepResult {
+  SweepOutcome outcome = SweepOutcome::complete;
+  std::uint32_t count = 0;      // tasks found
+  std::uint32_t published = 0;  // slots whose publication the dead one still owed
+};
+
+enum class RetryOutcome {
+  retried,
+  exhausted,  // it was tried kMaxAttempts times; it is still ours
+  fenced,
+  damaged,
+};
+
+class MUSTER_API RingSupervisor {
+ public:
+  RingSupervisor(const SharedRing& ring, ParticipantIndex index) noexcept
+      : ring_(ring), index_(index) {}
+
+  // The oldest result that waits.
+  [[nodiscard]] Settling collect() const noexcept;
+
+  [[nodiscard]] const TaskContents& contents(const Settling& settling) const noexcept;
+  [[nodiscard]] const TaskResult& result(const Settling& settling) const noexcept;
+
+  // The task is settled: gives the slot back and wakes one who waits for room.
+  HandOver release(const Settling& settling) const noexcept;
+
+  // Makes the task ready once more, behind those that wait.
+  RetryOutcome retry(const Settling& settling) const noexcept;
+
+  // Keeps it for later; retry() with the word that is returned.
+  HandOver delay(Settling& settling) const noexcept;
+
+  // Brings back what the dead one held, publishes what it owed, wakes everybody and vacates its
+  // index. May be repeated, also by others at the same time, and after the death of a sweeper.
+  // Requires: the kernel has reported the death; it is not this participant.
+  [[nodiscard]] SweepResult sweep(ParticipantIndex dead, std::span<Swept> found) const noexcept;
+
+ private:
+  enum class Seized { not_its, ours };
+  [[nodiscard]] Seized seize(SlotIndex slot, ParticipantIndex dead, Swept& out) const noexcept;
+  std::uint32_t publish_owed(const TagRing& ring, SlotState state,
+                             ParticipantIndex dead) const noexcept;
+  std::uint32_t publish_owed_of(const TagRing& ring, SlotState state, ParticipantIndex dead,
+                                SlotIndex first) const noexcept;
+
+  SharedRing ring_;
+  ParticipantIndex index_;
+};
+
+}  // namespace muster

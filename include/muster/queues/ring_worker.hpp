@@ -1,0 +1,65 @@
+// ring_worker.hpp: taking tasks out of a shared ring, and handing in what came of them.
+//
+//     RingWorker worker(ring, me);
+//     if (const Claim claim = worker.claim(); claim.outcome == TakeOutcome::taken) {
+//       worker.complete(claim, run(worker.contents(claim)));
+//     }
+//
+// Thread safety: as SharedRing; record() by one thread.
+// Design note: docs/protocol.md
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <muster/base/api.hpp>
+#include <muster/queues/shared_ring.hpp>
+
+namespace muster {
+
+// A slot that was taken, as its word was then.
+using Claim = Taken;
+
+// How a slot was handed on.
+enum class HandOver {
+  done,
+  fenced,   // this participant was declared dead, and the slot is no longer its
+  damaged,  // see SharedRing::damage()
+};
+
+class MUSTER_API RingWorker {
+ public:
+  RingWorker(const SharedRing& ring, ParticipantIndex index) noexcept
+      : ring_(ring), index_(index) {}
+
+  // The oldest task that waits. Its attempt is counted from here on.
+  [[nodiscard]] Claim claim() const noexcept;
+
+  // As many as are there and fit; says how many.
+  std::uint32_t claim_batch(std::span<Claim> claims) const noexcept;
+
+  // Stays as it is until the task is completed.
+  [[nodiscard]] const TaskContents& contents(const Claim& claim) const noexcept;
+
+  // Whether somebody has called it off, before or since it was claimed.
+  [[nodiscard]] bool cancelled(const Claim& claim) const noexcept;
+
+  // Hands the result in and wakes one who waits for results.
+  HandOver complete(const Claim& claim, const TaskResult& result) const noexcept;
+
+  // What this worker did, for whoever watches: `busy_ns` on one task after `idle_ns` without.
+  struct Spell {
+    std::uint64_t busy_ns;
+    std::uint64_t idle_ns;
+  };
+  void record(const Spell& spell) const noexcept;
+
+  // A number of WorkerState (observe/worker_state.hpp, which stands above this layer).
+  void set_state(std::uint8_t state) const noexcept;
+
+ private:
+  SharedRing ring_;
+  ParticipantIndex index_;
+};
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+// hand_over.hpp: the step by which an owner gives its slot away.
+#pragma once
+
+#include <muster/queues/slot_word.hpp>
+#include <muster/sync/atomic.hpp>
+
+namespace muster {
+
+// Moves the slot from `word` to `next`, unless somebody has taken it from its owner. Only that
+// counts: who merely called the task off in between has changed nothing but the flag, which goes
+// along. `keep` says whether there is still a task to be called off.
+enum class CancelFlag { keep, drop };
+
+inline bool hand_over(Atomic<std::uint64_t>& atomic, const SlotWord& word, SlotWord next,
+                      CancelFlag flag) noexcept {
+  SlotWord seen = word;
+  for (;;) {
+    next.cancelled = flag == CancelFlag::keep && seen.cancelled;
+    std::uint64_t bits = seen.bits();
+    // sync(slot-handed-over): pairs with the exchange in TagRing::take(), and that of whoever
+    // sweeps up after us. relaxed: on failure we only compare.
+    if (atomic.compare_exchange_strong(bits, next.bits(), release, relaxed)) return true;
+    seen = SlotWord::from_bits(bits);
+    SlotWord without_flag = seen;
+    without_flag.cancelled = word.cancelled;
+    if (without_flag != word) return false;
+  }
+}
+
+// The same slot without a task.
+constexpr SlotWord freed(const SlotWord& word, ParticipantIndex by) noexcept {
+  return {SlotState::free, false, 0, by, word.generation};
+}
+
+}  // namespace muster

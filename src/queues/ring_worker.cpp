@@ -1,0 +1,67 @@
+// ring_worker.cpp: from a ready slot to a done one.
+#include <muster/queues/ring_worker.hpp>
+
+#include "queues/hand_over.hpp"
+
+namespace muster {
+
+Claim RingWorker::claim() const noexcept {
+  const Claim claim = ring_.ready().take(SlotState::ready, index_);
+  if (claim.outcome == TakeOutcome::contended) ring_.note_contended(index_);
+  return claim;
+}
+
+std::uint32_t RingWorker::claim_batch(std::span<Claim> claims) const noexcept {
+  std::uint32_t count = 0;
+  for (Claim& place : claims) {
+    const Claim next = claim();
+    if (next.outcome != TakeOutcome::taken) break;
+    place = next;
+    ++count;
+  }
+  return count;
+}
+
+const TaskContents& RingWorker::contents(const Claim& claim) const noexcept {
+  const TaskContents& contents = ring_.slot(claim.slot).contents;
+  note_plain_read(&contents);
+  return contents;
+}
+
+bool RingWorker::cancelled(const Claim& claim) const noexcept {
+  return ring_.word(claim.slot).cancelled;
+}
+
+HandOver RingWorker::complete(const Claim& claim, const TaskResult& result) const noexcept {
+  TaskResult& place = ring_.result(claim.slot);
+  note_plain_write(&place);
+  place = result;
+  const SlotWord done = claim.word.moved(SlotState::done, index_);
+  // From here on the task has a result: if we die now, the sweep publishes it.
+  if (!hand_over(ring_.slot(claim.slot).word, claim.word, done, CancelFlag::keep)) {
+    return HandOver::fenced;
+  }
+  if (ring_.done().put(tag_of(done, claim.slot)) != PutOutcome::put) return HandOver::damaged;
+  ring_.sleepers(Awaited::results).wake(1);
+  return HandOver::done;
+}
+
+void RingWorker::record(const Spell& spell) const noexcept {
+  WorkerFigures& figures = ring_.participant(index_).figures;
+  const auto added = [](Atomic<std::uint64_t>& sum, std::uint64_t more) {
+    const std::uint64_t now = sum.load(relaxed) + more;  // relaxed: nobody else writes it
+    sum.store(now, relaxed);                             // relaxed: a figure, racy by contract
+    return now;
+  };
+  added(figures.tasks, 1);
+  const std::uint64_t busy = added(figures.busy_ns, spell.busy_ns);
+  const std::uint64_t all = busy + added(figures.idle_ns, spell.idle_ns);
+  const float percent = all == 0 ? 0 : 100 * static_cast<float>(busy) / static_cast<float>(all);
+  figures.utilisation.store(percent, relaxed);  // relaxed: as above
+}
+
+void RingWorker::set_state(std::uint8_t state) const noexcept {
+  ring_.participant(index_).figures.state.store(state, relaxed);  // relaxed: a figure
+}
+
+}  // namespace muster
