@@ -8,9 +8,11 @@ get_property(components GLOBAL PROPERTY MUSTER_COMPONENTS)
 
 # Headers of a component that is not built would only mislead.
 set(absent)
-if(NOT "export" IN_LIST components)
-  set(absent PATTERN export EXCLUDE)
-endif()
+foreach(component processes export)
+  if(NOT component IN_LIST components)
+    list(APPEND absent PATTERN ${component} EXCLUDE)
+  endif()
+endforeach()
 install(DIRECTORY include/muster DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" ${absent})
 list(TRANSFORM layers PREPEND muster_ OUTPUT_VARIABLE layer_targets)
