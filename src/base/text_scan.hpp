@@ -1,4 +1,4 @@
-// text_scan.hpp: the three string operations that parsing /proc and /sys needs. Private to base.
+// text_scan.hpp: the three string operations that parsing /proc and /sys needs. Not installed.
 #pragma once
 
 #include <charconv>
