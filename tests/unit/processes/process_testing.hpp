@@ -1,0 +1,97 @@
+// process_testing.hpp: waits for processes, pipes and spawners, with a limit that fails the test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <stdexcept>
+#include <string>
+#include <sys/types.h>
+#include <unistd.h>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <muster/processes/file_descriptor.hpp>
+#include <muster/processes/spawner.hpp>
+
+namespace muster {
+
+inline constexpr int kPatienceMs = 30'000;
+
+inline void await_readable(int descriptor) {
+  pollfd wait{.fd = descriptor, .events = POLLIN, .revents = 0};
+  if (poll(&wait, 1, kPatienceMs) != 1) throw std::runtime_error("nothing came");
+}
+
+inline SpawnerEvent receive(Spawner& spawner) {
+  for (;;) {
+    if (auto event = spawner.try_receive()) return std::move(*event);
+    await_readable(spawner.descriptor());
+  }
+}
+
+// Throws std::bad_variant_access if something else comes.
+template <class Event>
+Event receive(Spawner& spawner) {
+  return std::get<Event>(receive(spawner));
+}
+
+struct Pipe {
+  FileDescriptor to_read;
+  FileDescriptor to_write;
+};
+
+inline Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+// All that comes until the last writer has closed its end.
+inline std::string read_to_end(const FileDescriptor& pipe) {
+  std::string all;
+  char buffer[4096];
+  for (;;) {
+    await_readable(pipe.get());
+    const ssize_t count = read(pipe.get(), buffer, sizeof buffer);
+    if (count <= 0) return all;
+    all.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+// As many lines as asked for, and not a byte more.
+inline std::string read_lines(const FileDescriptor& pipe, std::size_t lines) {
+  std::string all;
+  while (lines > 0) {
+    await_readable(pipe.get());
+    char byte = 0;
+    if (read(pipe.get(), &byte, 1) != 1) return all;
+    all += byte;
+    if (byte == '\n') --lines;
+  }
+  return all;
+}
+
+inline std::size_t count_descriptors(const std::string& process) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + process + "/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+// A worker of ours, as its tests are mostly about.
+inline LaunchOptions test_worker(std::vector<std::string> arguments) {
+  return {.program = TEST_WORKER, .arguments = std::move(arguments)};
+}
+
+inline ProcessHandle start(Spawner& spawner, std::uint64_t worker, const LaunchOptions& options) {
+  if (spawner.launch(worker, options) != LaunchOutcome::sent) throw std::runtime_error("not sent");
+  return receive<WorkerStarted>(spawner).process;
+}
+
+}  // namespace muster

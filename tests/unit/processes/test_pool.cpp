@@ -1,0 +1,74 @@
+// test_pool.cpp: a process with a spawner and workers, to be killed in the midst of it.
+//
+// test_pool WORKERS: starts so many, says "ready", and waits.
+// test_pool WORKERS leak: before that it forks a child that keeps what it has, but for its output,
+// until its input ends.
+// test_pool busy: says "ready", and starts workers as fast as it can.
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <poll.h>
+#include <string>
+#include <unistd.h>
+#include <variant>
+
+#include <muster/processes/spawner.hpp>
+
+namespace {
+
+using muster::Spawner;
+
+muster::SpawnerEvent receive(Spawner& spawner) {
+  for (;;) {
+    if (auto event = spawner.try_receive()) return std::move(*event);
+    pollfd wait{.fd = spawner.descriptor(), .events = POLLIN, .revents = 0};
+    (void)poll(&wait, 1, -1);
+  }
+}
+
+void start_one(Spawner& spawner, std::uint64_t worker) {
+  while (spawner.launch(worker, {.program = TEST_WORKER, .arguments = {"wait"}}) ==
+         muster::LaunchOutcome::full) {
+    (void)receive(spawner);
+  }
+}
+
+[[noreturn]] void be_busy(Spawner& spawner) {
+  std::cout << "ready" << std::endl;
+  for (std::uint64_t worker = 0;; ++worker) {
+    start_one(spawner, worker);
+    auto event = receive(spawner);
+    if (auto* const started = std::get_if<muster::WorkerStarted>(&event);
+        started && worker % 2 == 0) {
+      started->process.send_signal(SIGKILL);
+    }
+  }
+}
+
+// It holds our end of the socket, so that the spawner does not see that end when we die.
+void fork_keeper() {
+  if (fork() != 0) return;
+  (void)close(STDOUT_FILENO);
+  (void)close(STDERR_FILENO);
+  for (char byte = 0; read(STDIN_FILENO, &byte, 1) > 0;) {
+  }
+  _exit(EXIT_SUCCESS);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  muster::spawner_main();
+  Spawner spawner({});
+  const std::string what = argc > 1 ? argv[1] : "1";
+  if (what == "busy") be_busy(spawner);
+  const auto workers = std::strtoull(argv[1], nullptr, 10);
+  for (std::uint64_t worker = 0; worker < workers; ++worker) start_one(spawner, worker);
+  for (std::uint64_t started = 0; started < workers;) {
+    started += std::holds_alternative<muster::WorkerStarted>(receive(spawner)) ? 1 : 0;
+  }
+  if (argc > 2) fork_keeper();
+  std::cout << "ready" << std::endl;
+  for (;;) pause();
+}

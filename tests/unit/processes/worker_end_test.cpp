@@ -1,0 +1,194 @@
+// worker_end_test.cpp: processes that really die, and who dies with whom.
+#include <csignal>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/base/system_files.hpp>
+#include <muster/processes/exit_status.hpp>
+
+#include "process_testing.hpp"
+
+namespace muster {
+namespace {
+
+constexpr WorkerPast kAtWork{.was_ready = true};
+
+TEST(WorkerEnd, IsToldAsItWas) {
+  const struct {
+    std::vector<std::string> arguments;
+    WorkerPast past;
+    ExitKind kind;
+    int number;
+  } cases[] = {
+      {{"exit", "7"}, kAtWork, ExitKind::exit_code, 7},
+      {{"exit", "0"}, kAtWork, ExitKind::exit_code, 0},
+      {{"exit", "85"}, kAtWork, ExitKind::recycled, 85},
+      {{"exit", "3"}, {}, ExitKind::never_ready, 3},
+      {{"signal", std::to_string(SIGSEGV)}, kAtWork, ExitKind::signal, SIGSEGV},
+      {{"signal", std::to_string(SIGSEGV)}, {}, ExitKind::never_ready, SIGSEGV},
+      {{"abort"}, kAtWork, ExitKind::signal, SIGABRT},
+  };
+  Spawner spawner({});
+  for (const auto& [arguments, past, kind, number] : cases) {
+    (void)start(spawner, 1, test_worker(arguments));
+    const ExitStatus status = classify(receive<WorkerEnded>(spawner).end, past);
+    EXPECT_EQ(to_string(status.kind), to_string(kind)) << arguments.front();
+    EXPECT_EQ(status.end->number, number) << arguments.front();
+  }
+}
+
+TEST(WorkerEnd, OfOneThatMayHaveNoMoreMemoryIsItsOwn) {
+  Spawner spawner({});
+  const Pipe errors = make_pipe();
+  LaunchOptions options = test_worker({"memory"});
+  options.limits.memory_bytes = 64 << 20;
+  options.standard_error = errors.to_write.get();
+  (void)start(spawner, 1, options);
+  const ExitStatus status = classify(receive<WorkerEnded>(spawner).end, kAtWork);
+  EXPECT_EQ(describe(status).substr(0, 28), "killed by signal 6 (SIGABRT)") << "of bad_alloc";
+}
+
+TEST(WorkerEnd, BySigkillFromOutsideIsTakenForALackOfMemory) {
+  Spawner spawner({});
+  const ProcessHandle process = start(spawner, 1, test_worker({"wait"}));
+  ASSERT_EQ(kill(process.pid(), SIGKILL), 0);
+  const ExitStatus status = classify(receive<WorkerEnded>(spawner).end, kAtWork);
+  EXPECT_EQ(status.kind, ExitKind::out_of_memory);
+}
+
+TEST(WorkerEnd, OfOneThatTookTooLongAndWouldNotListenIsATimeout) {
+  Spawner spawner({});
+  Pipe output = make_pipe();
+  LaunchOptions options = test_worker({"stubborn"});
+  options.standard_output = output.to_write.get();
+  const ProcessHandle process = start(spawner, 1, options);
+  EXPECT_EQ(read_lines(output.to_read, 1), "ready\n");
+  EXPECT_TRUE(process.send_signal(SIGTERM));
+  EXPECT_TRUE(process.send_signal(SIGKILL));
+  const WorkerPast past{.was_ready = true, .was_killed = true, .reason = EndReason::timeout};
+  const ExitStatus status = classify(receive<WorkerEnded>(spawner).end, past);
+  EXPECT_EQ(describe(status), "took too long: killed by signal 9 (SIGKILL)");
+}
+
+TEST(WorkerEnd, TakesItsOwnChildrenAlong) {
+  Spawner spawner({});
+  Pipe output = make_pipe();
+  LaunchOptions options = test_worker({"leave-child"});
+  options.standard_output = output.to_write.get();
+  (void)start(spawner, 1, options);
+  output.to_write.reset();
+  (void)receive<WorkerEnded>(spawner);
+  (void)read_to_end(output.to_read);  // ends when the child is dead too
+}
+
+TEST(WorkerEnd, ComesWithThatOfTheSpawnersOwner) {
+  Pipe output = make_pipe();
+  pid_t spawner_pid = 0;
+  {
+    Spawner spawner({});
+    spawner_pid = spawner.process().pid();
+    LaunchOptions options = test_worker({"children"});
+    options.standard_output = output.to_write.get();
+    for (std::uint64_t worker = 0; worker < 5; ++worker) (void)start(spawner, worker, options);
+    output.to_write.reset();
+    EXPECT_EQ(read_lines(output.to_read, 5).size(), 5 * std::string("ready\n").size());
+  }
+  EXPECT_EQ(read_to_end(output.to_read), "") << "five workers and their children are dead";
+  EXPECT_EQ(RealFiles().read("/proc/" + std::to_string(spawner_pid) + "/status"), std::nullopt)
+      << "the spawner is reaped";
+}
+
+TEST(SpawnerDeath, IsNoticedAndLeavesNoWorker) {
+  Spawner spawner({});
+  std::vector<ProcessHandle> workers;
+  for (std::uint64_t worker = 0; worker < 5; ++worker) {
+    workers.push_back(start(spawner, worker, test_worker({"wait"})));
+  }
+  ASSERT_TRUE(spawner.process().send_signal(SIGKILL));
+  (void)receive<SpawnerLost>(spawner);
+  for (const ProcessHandle& worker : workers) await_readable(worker.descriptor());
+  EXPECT_EQ(spawner.launch(9, test_worker({"wait"})), LaunchOutcome::lost);
+  EXPECT_FALSE(spawner.try_receive()) << "it is told once";
+  Spawner next({});
+  EXPECT_FALSE(start(next, 0, test_worker({"wait"})).is_dead());
+}
+
+TEST(SpawnerDeath, DoesNotHideTheEndsThatItHadSeen) {
+  Spawner spawner({});
+  (void)start(spawner, 1, test_worker({"exit", "7"}));
+  await_readable(spawner.descriptor());
+  ASSERT_EQ(spawner.launch(2, test_worker({"wait"})), LaunchOutcome::sent);
+  spawner.process().send_signal(SIGKILL);
+  await_readable(spawner.process().descriptor());
+  EXPECT_EQ(receive<WorkerEnded>(spawner).end.number, 7);
+  while (!std::holds_alternative<SpawnerLost>(receive(spawner))) {
+  }
+}
+
+// A process of its own with a pool in it. Its output is shared by all that it starts, so that the
+// pipe ends when the last of them is dead.
+class PoolProcess {
+ public:
+  explicit PoolProcess(std::vector<std::string> arguments) {
+    Pipe input = make_pipe();
+    input_ = std::move(input.to_write);
+    Pipe output = make_pipe();
+    output_ = std::move(output.to_read);
+    arguments.insert(arguments.begin(), TEST_POOL);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input.to_read.get(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output.to_write.get(), STDOUT_FILENO);
+    pid_t pid = -1;
+    const int error = posix_spawn(&pid, TEST_POOL, &actions, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) throw std::runtime_error("no pool");
+    process_ = ProcessHandle::open(pid);
+    if (read_lines(output_, 1) != "ready\n") throw std::runtime_error("the pool is not ready");
+  }
+
+  void kill_hard() {
+    process_.send_signal(SIGKILL);
+    await_readable(process_.descriptor());
+    (void)process_.try_reap();
+  }
+
+  // What is said until none is left.
+  std::string rest() { return read_to_end(output_); }
+
+ private:
+  FileDescriptor input_;
+  FileDescriptor output_;
+  ProcessHandle process_;
+};
+
+TEST(PoolDeath, ByKillMinus9LeavesNoProcess) {
+  PoolProcess pool({"10"});
+  pool.kill_hard();
+  EXPECT_EQ(pool.rest(), "");
+}
+
+TEST(PoolDeath, AtAnyMomentLeavesNoProcess) {
+  for (int round = 0; round < 10; ++round) {
+    PoolProcess pool({"busy"});
+    pool.kill_hard();
+    EXPECT_EQ(pool.rest(), "");
+  }
+}
+
+TEST(PoolDeath, IsSeenThoughAChildOfThePoolsKeepsTheSocket) {
+  PoolProcess pool({"3", "leak"});
+  pool.kill_hard();
+  EXPECT_EQ(pool.rest(), "");
+}
+
+}  // namespace
+}  // namespace muster
