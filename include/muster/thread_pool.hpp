@@ -8,9 +8,8 @@
 //     pool.every(1s, [&] { sample(); });                           // see timer.hpp
 //
 // Each worker has an inbox; who has nothing to do takes from the others, so no worker sleeps while
-// a task waits (those with a key may wait for theirs, see AffinityClass). Tasks have no order among
-// each other, except that none is overtaken for ever. What a task posts is run by the same worker
-// next, warm from its caches, unless somebody takes it.
+// a task waits, but for those with a key (AffinityClass). Tasks have no order; none is overtaken
+// for ever. What a task posts is run next by the same worker, warm from its caches, unless taken.
 //
 // Thread safety: any member from any thread, except construction and destruction.
 // Lifetime: the destructor stops the pool: it runs whatever was accepted, then joins its threads.
