@@ -237,7 +237,7 @@ class MUSTER_API ThreadPool {
   [[nodiscard]] NoticeStream notices(std::size_t capacity = 1024);
 
   // All figures of this moment, in the same form for every kind of pool. Rates and utilisations are
-  // those since the last call.
+  // those of the options' `snapshot_window`, whoever else asks.
   [[nodiscard]] PoolSnapshot snapshot();
 
   // Counts of stats() begin again from 0.

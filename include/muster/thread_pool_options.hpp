@@ -5,6 +5,7 @@
 // Thread safety: values.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -145,6 +146,10 @@ struct ThreadPoolOptions {
   // Callables of 41 to 48 bytes have no room for the time of their post: how long these wait is not
   // known.
   Timing timing = Timing::sampled;
+
+  // What snapshot() calls recent: utilisations and rates are those of the last so long. From 1 ms
+  // to an hour.
+  Duration snapshot_window = std::chrono::seconds(1);
 
   // Is told of each task which trace it is part of, how long it waited and ran, and how it ended;
   // docs/guides/exporting.md says which tasks. Each costs an allocation and looks at the clock

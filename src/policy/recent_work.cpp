@@ -6,15 +6,10 @@
 namespace muster {
 
 void RecentWork::update(Time now, std::span<const Totals> totals) {
-  if (!began_) {
-    began_ = now;
-    updated_ = now;
-  }
+  if (!began_) began_ = now;
   set_workers(totals);
   const std::uint64_t round_before = round_;
   round_ = static_cast<std::uint64_t>(std::max(now - *began_, Duration::zero()) / kRound);
-  elapsed_.add(static_cast<double>(std::max(now - updated_, Duration::zero()).count()), round_);
-  updated_ = std::max(updated_, now);
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     Worker& worker = workers_[i];
     // A racy total may seem to have gone back a little.
@@ -56,11 +51,8 @@ void RecentWork::measure_speeds() {
 WorkerLoad RecentWork::load(std::size_t worker) const {
   if (worker >= workers_.size()) return {};
   const double consumed = workers_[worker].consumed.at(round_);
-  const double elapsed = elapsed_.at(round_);
-  const double utilisation = elapsed > 0 ? std::min(consumed / elapsed, 1.0) : 0;
   return {.used = workers_[worker].used.at(round_),
-          .consumed = Duration(static_cast<Duration::rep>(consumed)),
-          .utilisation = static_cast<float>(utilisation)};
+          .consumed = Duration(static_cast<Duration::rep>(consumed))};
 }
 
 WorkerLoad RecentWork::load(std::size_t worker, const Totals& now) const {

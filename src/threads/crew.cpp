@@ -33,7 +33,7 @@ Crew::Crew(const ThreadPoolOptions& options, CpuTopology topology)
       gate_(options.admission, options.max_workers * Worker::kRingCapacity,
             [this](BackPressure state, std::size_t queued) { on_back_pressure(state, queued); }),
       meter_(options.timing),
-      rates_(current_time()),
+      rates_(options.snapshot_window, current_time()),
       staff_({.most = options.max_workers,
               .spares = options.max_spare_workers,
               .wanted = options.workers}),

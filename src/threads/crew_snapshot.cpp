@@ -27,7 +27,7 @@ WorkerState state_of(const Worker& worker, const Staff& staff) noexcept {
   return read(worker.counters().busy) != 0 ? WorkerState::busy : WorkerState::ready;
 }
 
-void add_worker(Worker& worker, WorkerState state, PoolSnapshot& snapshot) {
+void add_worker(Worker& worker, WorkerState state, Time now, PoolSnapshot& snapshot) {
   const Worker::Counters& counters = worker.counters();
   const bool is_busy = read(counters.busy) != 0;
   snapshot.workers.push_back({.id = static_cast<unsigned>(worker.index()),
@@ -37,7 +37,8 @@ void add_worker(Worker& worker, WorkerState state, PoolSnapshot& snapshot) {
                               .completed = read(counters.done),
                               .failed = read(counters.failed),
                               .average_task_time = read(worker.times().average),
-                              .last_task_time = read(worker.times().last)});
+                              .last_task_time = read(worker.times().last),
+                              .utilisation = worker.times().utilisation(now)});
   snapshot.affinity.hits += read(counters.affinity_hits);
   snapshot.affinity.misses += read(counters.affinity_misses);
   snapshot.queue.stolen += read(counters.tasks_stolen);
@@ -50,12 +51,11 @@ PoolSnapshot Crew::snapshot() {
   if (is_orphaned(id())) return snapshot;  // the mutex may be held for ever
   snapshot.queue.enqueued = arrivals_approx();
   std::uint64_t completed = read(leftovers_done_);
-  snapshot.affinity = affinities_.figures(current_time());
-  std::vector<Duration> busy;
+  const Time now = current_time();
+  snapshot.affinity = affinities_.figures(now);
   staff_.for_each([&](Worker& worker) {
-    add_worker(worker, state_of(worker, staff_), snapshot);
+    add_worker(worker, state_of(worker, staff_), now, snapshot);
     completed += snapshot.workers.back().completed;
-    busy.push_back(read(worker.times().busy));
   });
   const std::vector<double> weights = placer_.weights(staff_.serving());
   for (PoolSnapshot::Worker& each : snapshot.workers) {
@@ -69,7 +69,7 @@ PoolSnapshot Crew::snapshot() {
                       .current = static_cast<unsigned>(staff_.wanted())};
   snapshot.back_pressure = gate_.figures();
   snapshot.latency = {.queue_wait = meter_.queue_wait().snapshot(), .run = meter_.run().snapshot()};
-  rates_.fill(snapshot, busy, completed, current_time());
+  rates_.fill(snapshot, completed, now);
   return snapshot;
 }
 

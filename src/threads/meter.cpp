@@ -36,6 +36,7 @@ Time Meter::end(Time begin, WorkerTimes& times) noexcept {
   const Duration took = std::max(now - begin, Duration::zero());
   const std::uint64_t stands_for = weight();
   run_.record(took, stands_for);
+  times.recent.add({.begin = now - took, .end = now, .times = stands_for});
   // relaxed: figures, and only this worker writes its own.
   const Duration::rep before = times.average.load(relaxed);
   const Duration::rep average =

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include <muster/base/clock.hpp>
+#include <muster/observe/busy_window.hpp>
 #include <muster/observe/histogram.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
@@ -24,6 +25,9 @@ namespace muster {
 
 // What a worker has measured of its own tasks. Written by the worker, read by anybody.
 struct WorkerTimes {
+  WorkerTimes(Duration window, Time start) noexcept : recent(window, start) {}
+
+  BusyWindow recent;
   Atomic<Duration::rep> average = 0;  // ns, of recent ones
   Atomic<Duration::rep> last = 0;     // ns
   Atomic<Duration::rep> busy = 0;     // ns, since its start
@@ -41,6 +45,11 @@ struct WorkerTimes {
   [[nodiscard]] Duration busy_until(Time now) const noexcept {
     const Duration sum(busy.load(relaxed));  // relaxed: a figure
     return sum + since(begun, now);
+  }
+  // Of recent time, with the task that it runs.
+  [[nodiscard]] double utilisation(Time now) const noexcept {
+    const Duration then(begun.load(relaxed));  // relaxed: a figure
+    return recent.utilisation(now, then == Duration::zero() ? now : Time(then));
   }
   [[nodiscard]] Duration idle_time(Time now) const noexcept { return since(ended, now); }
 

@@ -66,8 +66,7 @@ constexpr bool is_weighted(BuiltIn strategy) {
 }
 
 constexpr bool looks_back(BuiltIn strategy) {
-  return strategy == BuiltIn::least_used || strategy == BuiltIn::least_elu ||
-         strategy == BuiltIn::fair_share;
+  return strategy == BuiltIn::least_used || strategy == BuiltIn::fair_share;
 }
 
 RecentWork::Totals totals_of(const Worker& worker, Time now) {
@@ -197,6 +196,23 @@ std::size_t Placer::pick_one(std::size_t workers, BuiltIn strategy, Plan& plan) 
                               [&](std::size_t each) { return field.loads[each]; })];
 }
 
+// Who has not been there for long begins with the least of the others.
+void Placer::find_utilisations(Field& field) const {
+  const Time now = current_time();
+  float least = 1;
+  bool is_known = false;
+  for (std::size_t i = 0; i < field.size; ++i) {
+    const WorkerTimes& times = crew_.worker(field.workers[i])->times();
+    field.loads[i].utilisation = static_cast<float>(times.utilisation(now));
+    if (!times.recent.is_full(now)) continue;
+    least = std::min(least, field.loads[i].utilisation);
+    is_known = true;
+  }
+  for (std::size_t i = 0; is_known && i < field.size; ++i) {
+    field.loads[i].utilisation = std::max(field.loads[i].utilisation, least);
+  }
+}
+
 // All, or some random ones of many.
 void Placer::look(std::size_t workers, BuiltIn strategy, Random& random, Field& field) {
   if (workers <= kLookAtAll) {
@@ -217,6 +233,7 @@ void Placer::look(std::size_t workers, BuiltIn strategy, Random& random, Field& 
       field.loads[i] = recent_.load(index, totals_of(*crew_.worker(index), now));
     }
   }
+  if (strategy == BuiltIn::least_elu) find_utilisations(field);
   for (std::size_t i = 0; i < field.size; ++i) {
     Worker& worker = *crew_.worker(field.workers[i]);
     const std::size_t pending = worker.pending_approx();
@@ -320,7 +337,7 @@ void Placer::look_at_all(std::size_t workers) {
                       .last_task_time = worker.times().last_time(),
                       .idle_time = is_busy ? Duration::zero() : worker.times().idle_time(now),
                       .weight = weights[i],
-                      .utilisation = static_cast<double>(recent_.load(i).utilisation)});
+                      .utilisation = worker.times().utilisation(now)});
   }
 }
 

@@ -137,6 +137,7 @@ class Placer {
   void make_plan(std::size_t workers, BuiltIn strategy, std::uint32_t size, Plan& plan)
       MUSTER_EXCLUDES(mutex_);
   void take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) MUSTER_EXCLUDES(mutex_);
+  void find_utilisations(Field& field) const;
   void update_recent(std::size_t workers, Time now) MUSTER_REQUIRES(mutex_);
   std::vector<double> weights_now(std::size_t workers) const MUSTER_REQUIRES(mutex_);
   void look_at_all(std::size_t workers) MUSTER_REQUIRES(ask_mutex_) MUSTER_EXCLUDES(mutex_);

@@ -18,6 +18,8 @@ constexpr std::size_t kMaxName = 10;
 // The highest priority times this, and the time since the machine was started, fit into 64 bits.
 constexpr std::chrono::hours kLongestAging{24};
 
+constexpr std::chrono::milliseconds kShortestWindow{1};
+
 void check_cpus(const ThreadPoolOptions& options, const CpuTopology& topology,
                 std::vector<BadField>& bad) {
   CpuList usable;
@@ -167,6 +169,12 @@ std::vector<BadField> validate(const ThreadPoolOptions& options) {
     bad.push_back({.field = "priority_aging",
                    .value = std::to_string(aging->count()) + " ns",
                    .rule = "must be more than 0, and a day at most"});
+  }
+  if (const Duration window = options.snapshot_window;
+      window < kShortestWindow || window > BusyWindow::kLongest) {
+    bad.push_back({.field = "snapshot_window",
+                   .value = std::to_string(window.count()) + " ns",
+                   .rule = "must be from 1 ms to 1 h"});
   }
   add_all(bad, "admission", validate(options.admission));
   add_all(bad, "stealing", validate(options.stealing));

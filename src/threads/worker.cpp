@@ -81,6 +81,7 @@ Worker::Worker(Crew& crew, std::size_t index, std::uint64_t seed)
       is_counted_(crew.gate().is_counted()),
       steals_by_rules_(has_rules(crew.options().stealing)),
       random_(seed),
+      times_(crew.options().snapshot_window, current_time()),
       inbox_(kRingCapacity),
       posted_(kFirstPosted),
       forks_(crew.roster()),

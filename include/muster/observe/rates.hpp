@@ -1,16 +1,17 @@
-// rates.hpp: what has happened since the last snapshot, per second; and that no count goes back.
+// rates.hpp: what has happened of late, per second; and that no count goes back.
 //
-//     Rates rates(now);                                   // when the pool starts
-//     rates.fill(snapshot, busy_times, completed, now);   // its throughput and utilisations
+//     Rates rates(1s, now);                        // when the pool starts
+//     rates.fill(snapshot, completed, now);        // its throughput
 //
-// Thread safety: any member from any thread; snapshots that are taken at the same time share out
-// what has happened between them.
+// Late is since the latest snapshot that is as old as the window, or nearly; or since the start. So
+// whoever takes snapshots often, or at the same moment as another, leaves the others their rates.
+//
+// Thread safety: any member from any thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <span>
-#include <vector>
+#include <deque>
 
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
@@ -21,14 +22,13 @@ namespace muster {
 
 class MUSTER_API Rates {
  public:
-  explicit Rates(Time start) : seen_{.time = start} {}
+  Rates(Duration window, Time start) : window_(window), seen_{{.time = start}} {}
 
-  // Fills in throughput, tasks and utilisations from what is in the snapshot already. `busy`: how
-  // long each of its workers has been busy since its start. `completed`: tasks that ended. A count
-  // that is computed from several, read one after the other, may come out lower than before; it is
-  // kept at what it was: whoever reads rates off the differences takes a step back for a restart.
-  void fill(PoolSnapshot& snapshot, std::span<const Duration> busy, std::uint64_t completed,
-            Time now) MUSTER_EXCLUDES(mutex_);
+  // Fills in throughput and tasks from what is in the snapshot already. `completed`: tasks that
+  // ended. A count that is computed from several, read one after the other, may come out lower than
+  // before; it is kept at what it was: whoever reads rates off the differences takes a step back
+  // for a restart.
+  void fill(PoolSnapshot& snapshot, std::uint64_t completed, Time now) MUSTER_EXCLUDES(mutex_);
 
  private:
   struct Sum {
@@ -48,15 +48,20 @@ class MUSTER_API Rates {
     std::uint64_t completed = 0;
     Sum waits = {};
     Sum runs = {};
-    std::vector<Duration> busy = {};  // by the workers' ids
   };
 
+  // Of the window: snapshots that are nearer to each other are not all remembered.
+  static constexpr int kParts = 10;
+
   void never_back(PoolSnapshot& snapshot) MUSTER_REQUIRES(mutex_);
+
+  // Fixed at construction.
+  const Duration window_;
 
   // Guarded by mutex_.
   Mutex mutex_;
   Counts highest_ MUSTER_GUARDED_BY(mutex_) = {};
-  Seen seen_ MUSTER_GUARDED_BY(mutex_);
+  std::deque<Seen> seen_ MUSTER_GUARDED_BY(mutex_);  // oldest first; not empty
 };
 
 }  // namespace muster

@@ -19,7 +19,8 @@ namespace muster {
 
 struct PoolSnapshot {
   struct Throughput {
-    // Tasks ended per second since the previous snapshot of this pool, or since its start.
+    // Tasks ended per second of recent time; since the previous snapshot of this pool, or its
+    // start, if that is longer ago.
     double tasks_per_second = 0;
     // Of those tasks, from being accepted to their end; 0 if none was timed.
     Duration average_latency{0};

@@ -1,11 +1,10 @@
 // recent_work.hpp: what the workers of a pool did of late, from totals that only ever grow.
 //
 //     recent.update(now, totals);                     // now and then, say every 10 ms
-//     recent.load(worker).utilisation;
+//     recent.load(worker).consumed;
 //
 // Time goes in rounds of 100 ms; after each, what came before counts 0.7 of what it did, for all
-// workers alike (decaying.hpp). So utilisation is the busy share of about the last third of a
-// second.
+// workers alike (decaying.hpp): so it is about the last third of a second that counts.
 //
 // Thread safety: none; its user guards it. Reads no clock: the time is passed in.
 #pragma once
@@ -39,7 +38,7 @@ class RecentWork {
   // with the least of what the others have.
   MUSTER_API void update(Time now, std::span<const Totals> totals);
 
-  // `used`, `consumed` and `utilisation`. Of a worker that no update has told of: nothing.
+  // `used` and `consumed`. Of a worker that no update has told of: nothing.
   [[nodiscard]] MUSTER_API WorkerLoad load(std::size_t worker) const;
 
   // The same, with what the worker has used and consumed since the last update.
@@ -66,9 +65,7 @@ class RecentWork {
   void measure_speeds();
 
   std::optional<Time> began_;
-  Time updated_{};
   std::uint64_t round_ = 0;
-  Decaying elapsed_;  // ns
   std::vector<Worker> workers_;
   MeasuredWeights speeds_;
 };

@@ -34,10 +34,10 @@ TEST(PoolSnapshot, HitRateIsTheShareOfTasksThatRanWhereTheirKeyBelongs) {
 
 TEST(Rates, TellHowTasksEndedAndHowOften) {
   using namespace std::chrono_literals;
-  Rates rates(Time{});
+  Rates rates(1s, Time{});
   PoolSnapshot snapshot;
   snapshot.workers = {{.failed = 1}, {.failed = 2}};
-  rates.fill(snapshot, {}, 10, Time(2s));
+  rates.fill(snapshot, 10, Time(2s));
   EXPECT_EQ(snapshot.tasks.succeeded, 7U);
   EXPECT_EQ(snapshot.tasks.failed, 3U);
   EXPECT_EQ(snapshot.throughput.tasks_per_second, 5);
@@ -47,15 +47,15 @@ TEST(Rates, TellHowTasksEndedAndHowOften) {
 // moment.
 TEST(Rates, NoCountGoesBackWhateverWasReadFirst) {
   using namespace std::chrono_literals;
-  Rates rates(Time{});
+  Rates rates(1s, Time{});
   PoolSnapshot first;
   first.queue = {.enqueued = 20, .dequeued = 10, .stolen = 5};
   first.workers = {{.failed = 1}};
-  rates.fill(first, {}, 10, Time(1s));
+  rates.fill(first, 10, Time(1s));
   PoolSnapshot second;
   second.queue = {.size = 3, .enqueued = 19, .dequeued = 9, .stolen = 4};
   second.workers = {{.failed = 2}};
-  rates.fill(second, {}, 10, Time(1s));
+  rates.fill(second, 10, Time(1s));
   EXPECT_EQ(second.tasks.succeeded, 9U);
   EXPECT_EQ(second.tasks.failed, 2U);
   EXPECT_EQ(second.queue.size, 3U);
@@ -63,8 +63,33 @@ TEST(Rates, NoCountGoesBackWhateverWasReadFirst) {
   EXPECT_EQ(second.queue.dequeued, 10U);
   EXPECT_EQ(second.queue.stolen, 5U);
   PoolSnapshot third;
-  rates.fill(third, {}, 0, Time(2s));
+  rates.fill(third, 0, Time(2s));
   EXPECT_EQ(third.tasks.failed, 2U);
+}
+
+TEST(Rates, AreThoseOfTheWindowHoweverManyLook) {
+  using namespace std::chrono_literals;
+  Rates rates(1s, Time{});
+  PoolSnapshot seen;
+  for (int i = 1; i <= 500; ++i) {  // 100 tasks a second for five
+    rates.fill(seen, static_cast<std::uint64_t>(i), Time(i * 10ms));
+  }
+  EXPECT_NEAR(seen.throughput.tasks_per_second, 100, 1);
+  rates.fill(seen, 500, Time(5s));
+  EXPECT_NEAR(seen.throughput.tasks_per_second, 100, 1) << "another at the same moment";
+  rates.fill(seen, 500, Time(5s + 500ms));
+  EXPECT_NEAR(seen.throughput.tasks_per_second, 50, 6);
+  rates.fill(seen, 500, Time(6s + 100ms));
+  EXPECT_EQ(seen.throughput.tasks_per_second, 0);
+}
+
+TEST(Rates, AreThoseSinceTheLastSnapshotIfThatIsLongAgo) {
+  using namespace std::chrono_literals;
+  Rates rates(1s, Time{});
+  PoolSnapshot seen;
+  rates.fill(seen, 1000, Time(10s));
+  rates.fill(seen, 1100, Time(20s));
+  EXPECT_EQ(seen.throughput.tasks_per_second, 10);
 }
 
 TEST(WorkerState, EveryStateHasItsName) {

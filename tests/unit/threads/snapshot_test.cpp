@@ -43,9 +43,11 @@ TEST(Snapshot, TellsHowLongTasksWaitAndRun) {
   EXPECT_NEAR(seen.workers[0].utilisation, 1, 0.01);
 }
 
-TEST(Snapshot, RatesAreThoseSinceTheLastOne) {
+TEST(Snapshot, RatesAreThoseOfTheWindow) {
   Simulation world(1);
-  ThreadPool pool(alone_in(world, Timing::full));
+  ThreadPoolOptions options = alone_in(world, Timing::full);
+  options.snapshot_window = 100ms;
+  ThreadPool pool(options);
   for (int i = 0; i < 8; ++i) pool.post([&] { world.run_for(10ms); });
   pool.wait_idle();
   (void)pool.snapshot();
@@ -57,8 +59,47 @@ TEST(Snapshot, RatesAreThoseSinceTheLastOne) {
   expect_near(seen.throughput.average_latency, 20ms);
   EXPECT_NEAR(seen.workers.at(0).utilisation, 0.2, 0.01);
   EXPECT_EQ(seen.latency.run.count(), 9U) << "counts go on";
-  const PoolSnapshot again = pool.snapshot();
-  EXPECT_EQ(again.throughput.tasks_per_second, 0);
+}
+
+TEST(Snapshot, WhoeverTakesOneLeavesTheOthersTheirFigures) {
+  Simulation world(1);
+  ThreadPool pool(alone_in(world, Timing::full));
+  pool.post([&] { world.run_for(300ms); });
+  pool.wait_idle();
+  world.run_for(900ms);  // a third of it was within the last second
+  const PoolSnapshot seen = pool.snapshot();
+  EXPECT_NEAR(seen.workers.at(0).utilisation, 0.1, 0.01);
+  for (int i = 0; i < 3; ++i) {
+    const PoolSnapshot again = pool.snapshot();
+    EXPECT_EQ(again.workers.at(0).utilisation, seen.workers.at(0).utilisation);
+    EXPECT_EQ(again.throughput.tasks_per_second, seen.throughput.tasks_per_second);
+  }
+}
+
+TEST(Snapshot, TheWindowHasLimits) {
+  for (const Duration bad : {Duration(-1s), Duration(999us), Duration(61min)}) {
+    EXPECT_EQ(validate({.snapshot_window = bad}).at(0).field, "snapshot_window");
+  }
+  for (const Duration good : {Duration(1ms), Duration(1h)}) {
+    EXPECT_TRUE(validate({.snapshot_window = good}).empty());
+  }
+}
+
+TEST(Snapshot, ATaskThatStillRunsKeepsItsWorkerBusy) {
+  Simulation world(1);
+  ThreadPoolOptions options = alone_in(world, Timing::full);
+  options.workers = 2;
+  ThreadPool pool(options);
+  world.run_for(1s);
+  double utilisation = 0;
+  pool.post([&] {
+    world.run_for(250ms);
+    for (const PoolSnapshot::Worker& worker : pool.snapshot().workers) {
+      utilisation += worker.utilisation;
+    }
+  });
+  pool.wait_idle();
+  EXPECT_NEAR(utilisation, 0.25, 0.01);
 }
 
 TEST(Snapshot, WhatPassesBetweenTwoTasksIsNoRunTime) {
@@ -117,7 +158,6 @@ TEST(Snapshot, LongTasksAreAllTimed) {
   pool.wait_idle();
   const PoolSnapshot seen = pool.snapshot();
   EXPECT_EQ(seen.latency.run.count(), before + 10);
-  EXPECT_NEAR(seen.workers.at(0).utilisation, 1, 0.01);
   for (int i = 0; i < 200; ++i) pool.post([] {});
   pool.wait_idle();
   const std::uint64_t quick = pool.snapshot().latency.run.count();
