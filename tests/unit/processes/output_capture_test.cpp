@@ -65,6 +65,7 @@ TEST(OutputCapture, TellsWhatAWorkerSaysAndOnWhichStream) {
   (void)start(spawner, 3, options);
   end.reset();
   EXPECT_EQ(lines.await(3), (Texts{"3 out one", "3 out two", "3 out last..."}));
+  (void)receive<WorkerEnded>(spawner);
 
   LaunchOptions both = test_worker({"say", "", "bad\n"});
   end = capture.open(4, OutputStream::standard_error);
