@@ -83,7 +83,8 @@ class MUSTER_API Spawner {
   // Starts it and waits until it answers. Throws SystemFailure if it does not.
   explicit Spawner(const SpawnerOptions& options);
 
-  // Kills the workers that are left, and waits until they are dead, but for no longer than 5 s.
+  // Kills the workers that are left, and waits until they are dead; if one hangs in the kernel, for
+  // 5 s.
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
