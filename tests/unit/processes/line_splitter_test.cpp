@@ -1,4 +1,6 @@
 // line_splitter_test.cpp: however the bytes come, the lines are the same.
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +31,7 @@ std::vector<std::string> lines(std::string_view bytes, std::size_t piece, std::s
 using Lines = std::vector<std::string>;
 
 TEST(LineSplitter, GivesTheSameLinesHoweverTheBytesCome) {
-  for (const std::size_t piece : {1, 2, 3, 5, 100}) {
+  for (const std::size_t piece : {1U, 2U, 3U, 5U, 100U}) {
     EXPECT_EQ(lines("one\n\nthree\nlast", piece, 100), (Lines{"one", "", "three", "last..."}));
     EXPECT_EQ(lines("abcdef\nabc\nabcd\nabcde", piece, 3),
               (Lines{"abc+3", "abc", "abc+1", "abc+2..."}));
