@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <vector>
 
@@ -116,6 +117,22 @@ TEST(SpawnerDeath, IsNoticedAndLeavesNoWorker) {
   EXPECT_FALSE(spawner.try_receive()) << "it is told once";
   Spawner next({});
   EXPECT_FALSE(start(next, 0, test_worker({"wait"})).is_dead());
+}
+
+TEST(SpawnerDeath, LeavesNoZombieToAPoolThatOrphansAreLeftTo) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  {
+    const Spawner spawner({});
+    Spawner other({});
+    const ProcessHandle worker = start(other, 1, test_worker({"wait"}));
+    other.process().send_signal(SIGKILL);
+    await_readable(worker.descriptor());
+    EXPECT_EQ(worker.try_reap(), (ProcessEnd{.by_signal = true, .number = SIGKILL}));
+    EXPECT_EQ(worker.try_reap(), std::nullopt);
+    EXPECT_FALSE(worker.send_signal(SIGKILL)) << "it is gone for good";
+    EXPECT_FALSE(spawner.process().is_dead());
+  }
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 TEST(SpawnerDeath, DoesNotHideTheEndsThatItHadSeen) {
