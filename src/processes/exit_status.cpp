@@ -85,7 +85,7 @@ ExitStatus classify(const std::optional<ProcessEnd>& end, const WorkerPast& past
 }
 
 std::string describe(const ExitStatus& status) {
-  const std::string end = status.end ? describe_end(*status.end) : "ended with its spawner";
+  std::string end = status.end ? describe_end(*status.end) : "ended with its spawner";
   switch (status.kind) {
     case ExitKind::asked:
       return "ended as asked: " + end;

@@ -71,6 +71,7 @@ std::string attempt_text(Step step, const LaunchOptions& options) {
 // Texts as exec wants them. The strings must stay.
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -99,7 +100,10 @@ std::vector<std::string> make_environment(const LaunchOptions& options) {
   }
   for (const auto& [name, value] : options.environment) variables.insert_or_assign(name, value);
   std::vector<std::string> environment;
-  for (const auto& [name, value] : variables) environment.push_back(name + '=' + value);
+  environment.reserve(variables.size());
+  for (const auto& [name, value] : variables) {
+    environment.emplace_back(name).append(1, '=').append(value);
+  }
   return environment;
 }
 

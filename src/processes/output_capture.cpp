@@ -213,7 +213,7 @@ class OutputCapture::Reader {
   Pipes pipes_;
   std::uint64_t last_pipe_ = 0;
   std::size_t bytes_read_ = 0;
-  std::array<char, 32 * 1024> buffer_{};
+  std::array<char, 32'768> buffer_{};
 
   // Guarded by mutex_.
   Mutex mutex_;

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-inline constexpr std::size_t kMaxPacketBytes = 64 * 1024;
+inline constexpr std::size_t kMaxPacketBytes = 65'536;
 inline constexpr std::size_t kMaxPacketDescriptors = 64;
 
 struct Packet {

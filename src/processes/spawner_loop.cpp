@@ -122,7 +122,7 @@ bool SpawnerLoop::start(const Launch& launch) {
     refusal.text = failure->attempt;
     return tell(refusal);
   }
-  ProcessHandle& worker =
+  const ProcessHandle& worker =
       workers_.emplace(launch.worker, std::move(std::get<ProcessHandle>(result))).first->second;
   if (!watch(events_, worker.descriptor(), launch.worker + kFirstWorker)) {
     refusal.error_number = errno;

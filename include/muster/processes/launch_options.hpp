@@ -81,7 +81,7 @@ struct LaunchOptions {
 inline constexpr std::size_t kMaxPassedDescriptors = 32;
 
 // Of all texts in LaunchOptions together.
-inline constexpr std::size_t kMaxLaunchBytes = 64 * 1024;
+inline constexpr std::size_t kMaxLaunchBytes = 65'536;
 
 // Every problem with the options; empty: none.
 [[nodiscard]] MUSTER_API std::vector<BadField> validate(const LaunchOptions& options);

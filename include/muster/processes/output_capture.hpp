@@ -45,7 +45,7 @@ struct OutputOptions {
   std::function<void(const OutputLine&)> on_line = {};
 
   // What a line has beyond this is cut, and counted. At least 1. Each stream may keep as much.
-  std::size_t max_line_bytes = 64 * 1024;
+  std::size_t max_line_bytes = 65'536;
 };
 
 // Every problem with the options; empty: none.
