@@ -21,9 +21,24 @@ void BusyWindow::add_to_several(const Work& work) noexcept {
   }
 }
 
+Duration BusyWindow::begin_of(Time now) const noexcept {
+  return std::max(now.time_since_epoch() - kParts * part_, start_);
+}
+
 double BusyWindow::utilisation(Time now, Time begun) const noexcept {
+  const Duration length = now.time_since_epoch() - begin_of(now);
+  if (length <= Duration::zero()) return 0;
+  return std::min(spent_until(now, begun) / static_cast<double>(length.count()), 1.0);
+}
+
+double BusyWindow::steady_utilisation(Time now, Time begun) const noexcept {
+  const Duration length = kParts * part_;
+  return std::min(spent_until(now, begun) / static_cast<double>(length.count()), 1.0);
+}
+
+double BusyWindow::spent_until(Time now, Time begun) const noexcept {
   const Duration end = now.time_since_epoch();
-  const Duration begin = std::max(end - kParts * part_, start_);
+  const Duration begin = begin_of(now);
   if (begin >= end) return 0;
   const std::int64_t first = begin / part_;
   double spent = 0;
@@ -37,8 +52,8 @@ double BusyWindow::utilisation(Time now, Time begun) const noexcept {
                  ? part
                  : part * static_cast<double>(left.count()) / static_cast<double>(part_.count());
   }
-  spent += static_cast<double>((end - std::clamp(begun.time_since_epoch(), begin, end)).count());
-  return std::min(spent / static_cast<double>((end - begin).count()), 1.0);
+  return spent +
+         static_cast<double>((end - std::clamp(begun.time_since_epoch(), begin, end)).count());
 }
 
 }  // namespace muster

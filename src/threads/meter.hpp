@@ -48,12 +48,18 @@ struct WorkerTimes {
   }
   // Of recent time, with the task that it runs.
   [[nodiscard]] double utilisation(Time now) const noexcept {
-    const Duration then(begun.load(relaxed));  // relaxed: a figure
-    return recent.utilisation(now, then == Duration::zero() ? now : Time(then));
+    return recent.utilisation(now, begun_by(now));
+  }
+  [[nodiscard]] double steady_utilisation(Time now) const noexcept {
+    return recent.steady_utilisation(now, begun_by(now));
   }
   [[nodiscard]] Duration idle_time(Time now) const noexcept { return since(ended, now); }
 
  private:
+  [[nodiscard]] Time begun_by(Time now) const noexcept {
+    const Duration then(begun.load(relaxed));  // relaxed: a figure
+    return then == Duration::zero() ? now : Time(then);
+  }
   static Duration since(const Atomic<Duration::rep>& moment, Time now) noexcept {
     const Duration then(moment.load(relaxed));  // relaxed: a figure
     if (then == Duration::zero()) return {};

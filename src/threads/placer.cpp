@@ -203,7 +203,7 @@ void Placer::find_utilisations(Field& field) const {
   bool is_known = false;
   for (std::size_t i = 0; i < field.size; ++i) {
     const WorkerTimes& times = crew_.worker(field.workers[i])->times();
-    field.loads[i].utilisation = static_cast<float>(times.utilisation(now));
+    field.loads[i].utilisation = static_cast<float>(times.steady_utilisation(now));
     if (!times.recent.is_full(now)) continue;
     least = std::min(least, field.loads[i].utilisation);
     is_known = true;

@@ -53,6 +53,10 @@ class BusyWindow {
   [[nodiscard]] MUSTER_API double utilisation(Time now, Time begun) const noexcept;
   [[nodiscard]] double utilisation(Time now) const noexcept { return utilisation(now, now); }
 
+  // The same, as if it had been there and idle before its start: a task that has just taken all of
+  // its short life so far says little.
+  [[nodiscard]] MUSTER_API double steady_utilisation(Time now, Time begun) const noexcept;
+
  private:
   static constexpr std::int64_t kParts = 10;
   static constexpr std::size_t kWords = 16;  // more than parts: none is overwritten while it counts
@@ -61,6 +65,9 @@ class BusyWindow {
   static constexpr unsigned kSpentBits = 40;
   static constexpr std::uint64_t kMostSpent = (std::uint64_t{1} << kSpentBits) - 1;
   static constexpr std::uint64_t kNumbers = std::uint64_t{1} << (64U - kSpentBits);
+
+  [[nodiscard]] Duration begin_of(Time now) const noexcept;
+  [[nodiscard]] double spent_until(Time now, Time begun) const noexcept;  // ns
 
   MUSTER_API void add_to_several(const Work& work) noexcept;
   void add_to(std::int64_t number, Duration spent) noexcept {

@@ -40,6 +40,15 @@ TEST(BusyWindow, LooksNoFurtherBackThanTheStart) {
   EXPECT_NEAR(window.utilisation(Time(5s + 90ms)), 0.5, 1e-9);
 }
 
+TEST(BusyWindow, SteadilyCountsWhatWasBeforeTheStartAsIdle) {
+  BusyWindow window(1s, Time(5s));
+  window.add(work(5s, 5s + 10ms));
+  EXPECT_NEAR(window.utilisation(Time(5s + 10ms)), 1, 1e-9);
+  EXPECT_NEAR(window.steady_utilisation(Time(5s + 10ms), Time(5s + 10ms)), 0.01, 1e-9);
+  EXPECT_NEAR(window.steady_utilisation(Time(5s + 900ms), Time(5s + 400ms)), 0.51, 1e-9);
+  EXPECT_EQ(window.steady_utilisation(Time(6s + 50ms), Time(5s)), 1) << "no more than all";
+}
+
 TEST(BusyWindow, CountsWhatIsBeingDone) {
   const BusyWindow window(1s, Time{});
   EXPECT_NEAR(window.utilisation(Time(9s), Time(8s + 700ms)), 0.3, 1e-9);
