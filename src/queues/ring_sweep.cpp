@@ -38,18 +38,18 @@ bool held(SlotState state) {
 
 }  // namespace
 
-SweepResult RingSupervisor::sweep(ParticipantIndex dead, std::span<Swept> found) const noexcept {
+SweepResult RingSupervisor::sweep(ParticipantIndex dead, std::span<Settling> found) const noexcept {
   SweepResult result;
   if (found.empty()) return {.outcome = SweepOutcome::more};
   for (SlotIndex slot = 0; slot < ring_.geometry().slots; ++slot) {
-    Swept swept;
-    if (seize(slot, dead, swept) == Seized::not_its) continue;
+    const Settling seized = seize(slot, dead);
+    if (seized.outcome != TakeOutcome::taken) continue;
     // Nobody has seen what was being written: no task, only a slot to give back.
-    if (swept.was == SlotState::writing) {
-      release(swept.settling);
+    if (seized.word.state == SlotState::writing) {
+      release(seized);
       continue;
     }
-    found[result.count++] = swept;
+    found[result.count++] = seized;
     if (result.count == found.size()) {
       result.outcome = SweepOutcome::more;
       return result;
@@ -68,21 +68,20 @@ SweepResult RingSupervisor::sweep(ParticipantIndex dead, std::span<Swept> found)
   return result;
 }
 
-// Takes over a slot that the dead one held.
-RingSupervisor::Seized RingSupervisor::seize(SlotIndex slot, ParticipantIndex dead,
-                                             Swept& out) const noexcept {
+// Takes over a slot that the dead one held; empty if it did not. Only the owner changes: should we
+// die too, the next one must still know whether there is a task, and whether it has a result.
+Settling RingSupervisor::seize(SlotIndex slot, ParticipantIndex dead) const noexcept {
   Atomic<std::uint64_t>& atomic = ring_.slot(slot).word;
   std::uint64_t bits = atomic.load(relaxed);  // relaxed: found out by the exchange
   for (;;) {
     const SlotWord word = SlotWord::from_bits(bits);
-    if (word.owner != dead || !held(word.state)) return Seized::not_its;
-    const SlotWord mine = word.moved(SlotState::settling, index_);
+    if (word.owner != dead || !held(word.state)) return {};
+    const SlotWord mine = word.moved(word.state, index_);
     // sync(slot-handed-over): what the dead one was given. What it did itself is visible since the
     // kernel reported its death.
     // relaxed: on failure somebody called it off, or sweeps too; we look again.
     if (atomic.compare_exchange_strong(bits, mine.bits(), acquire, relaxed)) {
-      out = {.settling = {TakeOutcome::taken, slot, mine}, .was = word.state};
-      return Seized::ours;
+      return {TakeOutcome::taken, slot, mine};
     }
   }
 }

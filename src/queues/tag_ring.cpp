@@ -31,8 +31,8 @@ class Pause {
 
 void TagRing::format() const noexcept {
   // Positions begin in the second lap, so that all cells are of the lap before.
-  new (&parts_.ends->head.position) Atomic<std::uint64_t>(parts_.capacity);
-  new (&parts_.ends->tail.position) Atomic<std::uint64_t>(parts_.capacity);
+  parts_.ends->head.position.store(parts_.capacity, relaxed);  // relaxed: nobody else has it yet
+  parts_.ends->tail.position.store(parts_.capacity, relaxed);  // relaxed: as above
   for (std::uint32_t i = 0; i < parts_.capacity; ++i) {
     new (&parts_.cells[i]) Atomic<std::uint64_t>(0);
   }

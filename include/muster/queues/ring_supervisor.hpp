@@ -10,10 +10,10 @@
 //
 // and, when the kernel has reported the death of a participant, and not before:
 //
-//     std::array<Swept, 16> found;
+//     std::array<Settling, 16> found;
 //     do {
 //       swept = supervisor.sweep(dead, found);
-//       for (const Swept& task : std::span(found).first(swept.count)) retry or release it
+//       for (const Settling& task : std::span(found).first(swept.count)) retry or release it
 //     } while (swept.outcome == SweepOutcome::more);
 //
 // Thread safety: as SharedRing.
@@ -29,14 +29,9 @@
 
 namespace muster {
 
-// A slot that is ours to decide about, as its word is now.
+// A slot that is ours to decide about, as its word is now. After collect() it is settling; after a
+// sweep it is what the dead one had made of it: claimed (it was being run), settling or delayed.
 using Settling = Taken;
-
-// What a dead participant held: now ours.
-struct Swept {
-  Settling settling;
-  SlotState was = SlotState::free;  // claimed, settling or delayed
-};
 
 enum class SweepOutcome {
   complete,
@@ -79,11 +74,10 @@ class MUSTER_API RingSupervisor {
   // Brings back what the dead one held, publishes what it owed, wakes everybody and vacates its
   // index. May be repeated, also by others at the same time, and after the death of a sweeper.
   // Requires: the kernel has reported the death; it is not this participant.
-  [[nodiscard]] SweepResult sweep(ParticipantIndex dead, std::span<Swept> found) const noexcept;
+  [[nodiscard]] SweepResult sweep(ParticipantIndex dead, std::span<Settling> found) const noexcept;
 
  private:
-  enum class Seized { not_its, ours };
-  [[nodiscard]] Seized seize(SlotIndex slot, ParticipantIndex dead, Swept& out) const noexcept;
+  [[nodiscard]] Settling seize(SlotIndex slot, ParticipantIndex dead) const noexcept;
   std::uint32_t publish_owed(const TagRing& ring, SlotState state,
                              ParticipantIndex dead) const noexcept;
   std::uint32_t publish_owed_of(const TagRing& ring, SlotState state, ParticipantIndex dead,

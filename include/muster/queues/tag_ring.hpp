@@ -70,7 +70,7 @@ class MUSTER_API TagRing {
   TagRing() = default;
   explicit TagRing(const Parts& parts) noexcept : parts_(parts) {}
 
-  // Before others have the ring: empty, as if it had been passed once. Makes the atomics.
+  // Before others have the ring: empty, as if it had been passed once. Makes the cells.
   void format() const noexcept;
 
   // Publishes the slot, whose word must fit the tag. Tries until it succeeds.

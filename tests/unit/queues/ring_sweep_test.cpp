@@ -27,9 +27,9 @@ void die_after(const RingMemory& memory, SlotIndex slot, const SlotWord& word) {
   memory.ring().slot(slot).word.store(word.bits(), relaxed);  // relaxed: alone
 }
 
-SweepResult sweep(const RingMemory& memory, std::vector<Swept>& tasks,
+SweepResult sweep(const RingMemory& memory, std::vector<Settling>& tasks,
                   ParticipantIndex by = kSupervisor, ParticipantIndex dead = kDead) {
-  std::array<Swept, 2> found;
+  std::array<Settling, 2> found;
   SweepResult all;
   for (;;) {
     const SweepResult result = memory.supervisor(by).sweep(dead, found);
@@ -67,9 +67,9 @@ class RingSweep : public ::testing::Test {
   // Settles whatever waits or was found; the ids, in that order.
   std::vector<std::uint64_t> settle_all() {
     std::vector<std::uint64_t> ids;
-    for (const Swept& task : tasks_) {
-      ids.push_back(memory_.supervisor().contents(task.settling).id);
-      EXPECT_EQ(memory_.supervisor().release(task.settling), HandOver::done);
+    for (const Settling& task : tasks_) {
+      ids.push_back(memory_.supervisor().contents(task).id);
+      EXPECT_EQ(memory_.supervisor().release(task), HandOver::done);
     }
     for (Claim claim = memory_.worker(2).claim(); claim.outcome == TakeOutcome::taken;
          claim = memory_.worker(2).claim()) {
@@ -84,7 +84,7 @@ class RingSweep : public ::testing::Test {
   }
 
   RingMemory memory_{{.slots = 3, .participants = 4}};
-  std::vector<Swept> tasks_;
+  std::vector<Settling> tasks_;
 };
 
 TEST_F(RingSweep, WhatWasBeingWrittenIsASlotAgainAndNoTask) {
@@ -115,12 +115,12 @@ TEST_F(RingSweep, AClaimedTaskIsHandedToWhoeverSweepsAndCanBeTriedAgain) {
   ASSERT_EQ(memory_.producer().submit(task(5)).outcome, SubmitOutcome::submitted);
   const Claim lost = memory_.worker(kDead).claim();
   ASSERT_EQ(sweep(memory_, tasks_).count, 1U);
-  EXPECT_EQ(tasks_[0].was, SlotState::claimed);
-  EXPECT_EQ(tasks_[0].settling.word.attempt, 1) << "the attempt was counted";
-  EXPECT_EQ(memory_.supervisor().contents(tasks_[0].settling).id, 5U);
+  EXPECT_EQ(tasks_[0].word.state, SlotState::claimed);
+  EXPECT_EQ(tasks_[0].word.attempt, 1) << "the attempt was counted";
+  EXPECT_EQ(memory_.supervisor().contents(tasks_[0]).id, 5U);
   EXPECT_EQ(memory_.worker(kDead).complete(lost, {}), HandOver::fenced)
       << "one who was only taken for dead changes nothing any more";
-  EXPECT_EQ(memory_.supervisor().retry(tasks_[0].settling), RetryOutcome::retried);
+  EXPECT_EQ(memory_.supervisor().retry(tasks_[0]), RetryOutcome::retried);
   tasks_.clear();
   EXPECT_EQ(settle_all(), std::vector<std::uint64_t>{5});
   expect_all_free(memory_);
@@ -160,9 +160,17 @@ TEST_F(RingSweep, WhatADeadSupervisorHadInHandGoesToTheNext) {
   Settling delayed = first.collect();
   ASSERT_EQ(first.delay(delayed), HandOver::done);
   ASSERT_EQ(sweep(memory_, tasks_, kSupervisor, 3).count, 2U);
-  EXPECT_EQ(tasks_[0].was, SlotState::settling);
-  EXPECT_EQ(tasks_[1].was, SlotState::delayed);
+  EXPECT_EQ(tasks_[0].word.state, SlotState::settling);
+  EXPECT_EQ(tasks_[1].word.state, SlotState::delayed);
   EXPECT_EQ(settle_all(), (std::vector<std::uint64_t>{0, 1}));
+  expect_all_free(memory_);
+}
+
+// A sweeper that dies in between must not turn what was never accepted into a task.
+TEST_F(RingSweep, WhatWasBeingWrittenIsNoTaskForTheSecondSweeperEither) {
+  const Taken taken = memory_.ring().free().take(SlotState::free, kDead);
+  die_after(memory_, taken.slot, taken.word.moved(SlotState::writing, 3));
+  EXPECT_EQ(sweep(memory_, tasks_, kSupervisor, 3).count, 0U);
   expect_all_free(memory_);
 }
 
@@ -197,7 +205,7 @@ TEST_F(RingSweep, EverybodyIsWokenWhateverTheirBits) {
   EXPECT_EQ(work.park(ticket, kForever), SleepOutcome::woken);
 }
 
-TEST(RingSweepOfMany, SlotsBeyondOnePassAreSweptToo) {
+TEST(RingSweepOfMany, SlotsBeyondOnePassAreSettlingToo) {
   const RingMemory memory({.slots = 9000, .participants = 3});
   std::uint32_t orphans = 0;
   for (std::uint32_t i = 0; i < 9000; ++i) {
@@ -211,7 +219,7 @@ TEST(RingSweepOfMany, SlotsBeyondOnePassAreSweptToo) {
       ++orphans;
     }
   }
-  std::vector<Swept> tasks;
+  std::vector<Settling> tasks;
   EXPECT_EQ(sweep(memory, tasks).published, orphans);
   std::vector<bool> seen(9000);
   for (std::uint32_t i = 0; i < 9000; ++i) {

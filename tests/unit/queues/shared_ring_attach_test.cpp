@@ -150,7 +150,7 @@ TEST(SharedRingAttach, NoBytesBehindASoundHeaderLeadAnybodyAstray) {
     }
     SharedRing ring;
     ASSERT_EQ(ring.attach(memory.span()), AttachOutcome::attached);
-    std::array<Swept, 4> found;
+    std::array<Settling, 4> found;
     for (int step = 0; step < 6; ++step) {
       static_cast<void>(memory.worker().claim());
       const Settling settling = memory.supervisor().collect();
