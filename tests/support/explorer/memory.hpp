@@ -24,7 +24,7 @@
 
 namespace muster::explore {
 
-inline constexpr std::size_t kMaxLocations = 48;
+inline constexpr std::size_t kMaxLocations = 56;
 
 // What a thread knows: per location the oldest value it may still read; and what happened before.
 struct View {
