@@ -114,7 +114,9 @@ class Child {
       : options_(options),
         open_files_(open_files),
         arguments_(make_arguments(options)),
-        environment_(make_environment(options)) {}
+        environment_(make_environment(options)),
+        argument_pointers_(pointers_to(arguments_)),
+        environment_pointers_(pointers_to(environment_)) {}
 
   // In the child. `report` is the pipe's end for writing.
   [[noreturn]] void run(int report) {
@@ -128,13 +130,13 @@ class Child {
     if (options_.no_new_privileges) {
       check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, Step::privileges);
     }
-    set_limits();
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
     const char* const program =
         options_.program.empty() ? "/proc/self/exe" : options_.program.c_str();
-    execvpe(program, pointers_to(arguments_).data(), pointers_to(environment_).data());
+    set_limits();
+    execvpe(program, argument_pointers_.data(), environment_pointers_.data());
     fail(Step::run);
   }
 
@@ -192,13 +194,10 @@ class Child {
     check(close_range(static_cast<unsigned>(first_free) + 1, ~0U, 0) == 0, Step::descriptors);
   }
 
-  // Last, since what comes before may need more than the worker may have.
+  // Last, since what comes before may need more than the worker may have. Memory last of all: this
+  // process, a copy of the spawner, may be over that limit already, and then gets not a page more.
   void set_limits() const {
     const ProcessLimits& limits = options_.limits;
-    if (limits.memory_bytes) {
-      const rlimit memory{.rlim_cur = *limits.memory_bytes, .rlim_max = *limits.memory_bytes};
-      check(setrlimit(RLIMIT_DATA, &memory) == 0, Step::memory_limit);
-    }
     if (limits.cpu_time) {
       // Were both the same, the kernel would send SIGKILL at once, which says nothing.
       const auto seconds = static_cast<rlim_t>(limits.cpu_time->count());
@@ -208,6 +207,10 @@ class Child {
     rlimit files = open_files_;
     if (limits.open_files) files = {.rlim_cur = *limits.open_files, .rlim_max = *limits.open_files};
     check(setrlimit(RLIMIT_NOFILE, &files) == 0, Step::files_limit);
+    if (limits.memory_bytes) {
+      const rlimit memory{.rlim_cur = *limits.memory_bytes, .rlim_max = *limits.memory_bytes};
+      check(setrlimit(RLIMIT_DATA, &memory) == 0, Step::memory_limit);
+    }
   }
 
   const LaunchOptions& options_;
@@ -215,6 +218,8 @@ class Child {
   const pid_t spawner_ = getpid();
   std::vector<std::string> arguments_;
   std::vector<std::string> environment_;
+  std::vector<char*> argument_pointers_;
+  std::vector<char*> environment_pointers_;
   int report_ = -1;
 };
 
