@@ -29,6 +29,7 @@ PUBLIC_HEADERS = {
     "thread_pool.hpp": "threads",
     "thread_pool_options.hpp": "threads",
     "timer.hpp": "threads",
+    "bytes.hpp": "processes",
     "process_pool.hpp": "processes",
     "job_pool.hpp": "jobs",
 }
