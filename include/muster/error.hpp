@@ -38,6 +38,7 @@ enum class ErrorCode {
   queue_full,
   dropped,
   would_deadlock,
+  malformed,
 };
 
 MUSTER_API std::string_view to_string(ErrorCode code);

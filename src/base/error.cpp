@@ -49,6 +49,8 @@ std::string_view to_string(ErrorCode code) {
       return "dropped";
     case ErrorCode::would_deadlock:
       return "would_deadlock";
+    case ErrorCode::malformed:
+      return "malformed";
   }
   return "unknown";
 }

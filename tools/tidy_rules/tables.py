@@ -29,7 +29,12 @@ PUBLIC_HEADERS = {
     "thread_pool.hpp": "threads",
     "thread_pool_options.hpp": "threads",
     "timer.hpp": "threads",
+    "byte_reader.hpp": "processes",
+    "byte_writer.hpp": "processes",
     "bytes.hpp": "processes",
+    "codec.hpp": "processes",
+    "codec_described.hpp": "processes",
+    "detail/codec_parts.hpp": "processes",
     "process_pool.hpp": "processes",
     "job_pool.hpp": "jobs",
 }
