@@ -35,7 +35,11 @@ PUBLIC_HEADERS = {
     "codec.hpp": "processes",
     "codec_described.hpp": "processes",
     "detail/codec_parts.hpp": "processes",
+    "detail/handler.hpp": "processes",
+    "payload.hpp": "processes",
     "process_pool.hpp": "processes",
+    "registry.hpp": "processes",
+    "task_context.hpp": "processes",
     "job_pool.hpp": "jobs",
 }
 
