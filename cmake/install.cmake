@@ -13,6 +13,13 @@ foreach(component processes export)
     list(APPEND absent PATTERN ${component} EXCLUDE)
   endif()
 endforeach()
+if(NOT processes IN_LIST components)
+  foreach(header
+      byte_reader byte_writer bytes codec codec_described codec_parts handler payload registry
+      task_context)
+    list(APPEND absent PATTERN ${header}.hpp EXCLUDE)
+  endforeach()
+endif()
 install(DIRECTORY include/muster DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" ${absent})
 list(TRANSFORM layers PREPEND muster_ OUTPUT_VARIABLE layer_targets)
