@@ -1,10 +1,16 @@
-// hand_over.hpp: the step by which an owner gives its slot away.
+// hand_over.hpp: the step by which an owner gives its slot, or its extent, away.
 #pragma once
 
 #include <muster/queues/slot_word.hpp>
 #include <muster/sync/atomic.hpp>
 
 namespace muster {
+
+// Called off or not, is it the same word?
+constexpr bool same_but_flag(SlotWord one, const SlotWord& other) noexcept {
+  one.cancelled = other.cancelled;
+  return one == other;
+}
 
 // Moves the slot from `word` to `next`, unless somebody has taken it from its owner. Only that
 // counts: who merely called the task off in between has changed nothing but the flag, which goes
@@ -21,9 +27,7 @@ inline bool hand_over(Atomic<std::uint64_t>& atomic, const SlotWord& word, SlotW
     // sweeps up after us. relaxed: on failure we only compare.
     if (atomic.compare_exchange_strong(bits, next.bits(), release, relaxed)) return true;
     seen = SlotWord::from_bits(bits);
-    SlotWord without_flag = seen;
-    without_flag.cancelled = word.cancelled;
-    if (without_flag != word) return false;
+    if (!same_but_flag(seen, word)) return false;
   }
 }
 

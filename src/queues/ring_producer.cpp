@@ -1,13 +1,15 @@
 // ring_producer.cpp: from a free slot to a ready one.
 #include <muster/queues/ring_producer.hpp>
 
+#include "queues/extent_steps.hpp"
 #include "queues/hand_over.hpp"
 
 namespace muster {
 
 Submitted RingProducer::submit_quietly(const TaskContents& contents) const noexcept {
-  if (contents.extent == 0 && contents.payload_bytes > kInlinePayload) {
-    return {SubmitOutcome::too_large};
+  if (!fits(ring_, stated_by(contents))) return {SubmitOutcome::too_large};
+  if (contents.extent != 0 && !holds_extent(ring_, contents.extent, index_)) {
+    return {SubmitOutcome::not_held};
   }
   const Taken taken = ring_.free().take(SlotState::free, index_);
   if (taken.outcome == TakeOutcome::empty) return {SubmitOutcome::no_room};
@@ -18,6 +20,12 @@ Submitted RingProducer::submit_quietly(const TaskContents& contents) const noexc
   TaskSlot& slot = ring_.slot(taken.slot);
   note_plain_write(&slot.contents);
   slot.contents = contents;
+  // The reference stands, so whoever finds the slot finds the extent. If we die before the next
+  // step the sweep frees both.
+  if (contents.extent != 0 &&
+      !attach_extent(ring_, contents.extent, index_, {taken.slot, ExtentUse::payload})) {
+    return {SubmitOutcome::fenced};
+  }
   const SlotWord ready = taken.word.moved(SlotState::ready, index_);
   // From here on the task is accepted: if we die now, the sweep publishes it.
   if (!hand_over(slot.word, taken.word, ready, CancelFlag::drop)) return {SubmitOutcome::fenced};

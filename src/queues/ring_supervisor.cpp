@@ -1,6 +1,7 @@
 // ring_supervisor.cpp: from a done slot to a free one, or to a ready one again.
 #include <muster/queues/ring_supervisor.hpp>
 
+#include "queues/extent_steps.hpp"
 #include "queues/hand_over.hpp"
 
 namespace muster {
@@ -23,18 +24,54 @@ const TaskResult& RingSupervisor::result(const Settling& settling) const noexcep
   return result;
 }
 
+RingSupervisor::Bytes RingSupervisor::payload(const Settling& settling) const noexcept {
+  return payload_in(ring_, settling.slot);
+}
+
+RingSupervisor::Bytes RingSupervisor::result_payload(const Settling& settling) const noexcept {
+  return result_in(ring_, settling.slot);
+}
+
+Tag RingSupervisor::keep_result(const Settling& settling) const noexcept {
+  const Tag extent = result(settling).extent;
+  const bool kept = keep_extent(ring_, extent, index_, {settling.slot, ExtentUse::result});
+  return kept ? extent : 0;
+}
+
+bool RingSupervisor::still_ours(const Settling& settling) const noexcept {
+  return same_but_flag(ring_.word(settling.slot), settling.word);
+}
+
+// True if there was one.
+bool RingSupervisor::free_extent_of(const Settling& settling, ExtentUse use) const noexcept {
+  const bool of_payload = use == ExtentUse::payload;
+  const Tag extent = of_payload ? contents(settling).extent : result(settling).extent;
+  return free_attached(ring_, extent, index_, {settling.slot, use});
+}
+
 HandOver RingSupervisor::release(const Settling& settling) const noexcept {
+  if (ring_.geometry().extents > 0) {
+    // Extents before the slot: what is attached to one that is free would never be found.
+    if (!still_ours(settling)) return HandOver::fenced;
+    free_extent_of(settling, ExtentUse::payload);
+    free_extent_of(settling, ExtentUse::result);
+  }
   const SlotWord free = freed(settling.word, index_);
   if (!hand_over(ring_.slot(settling.slot).word, settling.word, free, CancelFlag::drop)) {
     return HandOver::fenced;
   }
   if (ring_.free().put(tag_of(free, settling.slot)) != PutOutcome::put) return HandOver::damaged;
-  ring_.sleepers(Awaited::room).wake(1);
+  ring_.wake_for_room();
   return HandOver::done;
 }
 
 RetryOutcome RingSupervisor::retry(const Settling& settling) const noexcept {
   if (settling.word.attempt == kMaxAttempts) return RetryOutcome::exhausted;
+  if (ring_.geometry().extents > 0) {
+    // Whoever completes the next attempt writes its reference over this one's.
+    if (!still_ours(settling)) return RetryOutcome::fenced;
+    if (free_extent_of(settling, ExtentUse::result)) ring_.wake_for_room();
+  }
   const SlotWord ready = settling.word.moved(SlotState::ready, index_);
   if (!hand_over(ring_.slot(settling.slot).word, settling.word, ready, CancelFlag::keep)) {
     return RetryOutcome::fenced;

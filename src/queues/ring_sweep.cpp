@@ -3,11 +3,13 @@
 // Of a slot that the dead one answers for, its word says all. Held (writing, claimed, settling,
 // delayed): we take it over. Published (ready, done, free): there is an entry in that state's ring,
 // or the dead one still owed it; nobody else can put that tag in, so a look at all cells decides.
+// The same goes for extents, but those that are attached: they follow their slot.
 #include <algorithm>
 #include <array>
 
 #include <muster/queues/ring_supervisor.hpp>
 
+#include "queues/extent_steps.hpp"
 #include "queues/hand_over.hpp"
 
 namespace muster {
@@ -58,6 +60,8 @@ SweepResult RingSupervisor::sweep(ParticipantIndex dead, std::span<Settling> fou
   result.published += publish_owed(ring_.ready(), SlotState::ready, dead);
   result.published += publish_owed(ring_.done(), SlotState::done, dead);
   result.published += publish_owed(ring_.free(), SlotState::free, dead);
+  result.published += publish_owed(ring_.free_extents(), SlotState::free, dead);
+  result.extents += free_all_held(ring_, dead, index_);
   // Words first, then the bits, then the wakes: woken earlier, somebody could look, find nothing
   // and sleep again; and a bit that is still there could swallow a wake that another needs.
   for (const Awaited awaited : {Awaited::work, Awaited::results, Awaited::room}) {

@@ -1,6 +1,7 @@
 // ring_worker.cpp: from a ready slot to a done one.
 #include <muster/queues/ring_worker.hpp>
 
+#include "queues/extent_steps.hpp"
 #include "queues/hand_over.hpp"
 
 namespace muster {
@@ -28,14 +29,30 @@ const TaskContents& RingWorker::contents(const Claim& claim) const noexcept {
   return contents;
 }
 
+std::optional<std::span<const std::byte>> RingWorker::payload(const Claim& claim) const noexcept {
+  return payload_in(ring_, claim.slot);
+}
+
 bool RingWorker::cancelled(const Claim& claim) const noexcept {
   return ring_.word(claim.slot).cancelled;
 }
 
 HandOver RingWorker::complete(const Claim& claim, const TaskResult& result) const noexcept {
+  if (!fits(ring_, stated_by(result))) return HandOver::too_large;
+  if (result.extent != 0 && !holds_extent(ring_, result.extent, index_)) {
+    // One who was swept holds neither.
+    const bool ours = same_but_flag(ring_.word(claim.slot), claim.word);
+    return ours ? HandOver::not_held : HandOver::fenced;
+  }
   TaskResult& place = ring_.result(claim.slot);
   note_plain_write(&place);
   place = result;
+  // As in submit(): the reference first. If we die before the next step, there is no result yet;
+  // whoever retries or releases the task frees the extent.
+  if (result.extent != 0 &&
+      !attach_extent(ring_, result.extent, index_, {claim.slot, ExtentUse::result})) {
+    return HandOver::fenced;
+  }
   const SlotWord done = claim.word.moved(SlotState::done, index_);
   // From here on the task has a result: if we die now, the sweep publishes it.
   if (!hand_over(ring_.slot(claim.slot).word, claim.word, done, CancelFlag::keep)) {

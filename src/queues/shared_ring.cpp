@@ -107,6 +107,13 @@ void SharedRing::view(std::byte* memory, const RingGeometry& geometry) noexcept 
   ready_ = ring(header_->ready, layout_.ready_cells);
   done_ = ring(header_->done, layout_.done_cells);
   free_ = ring(header_->free, layout_.free_cells);
+  free_extents_ = TagRing(
+      {.ends = &header_->free_extents,
+       .cells = at<Atomic<std::uint64_t>>(memory, layout_.extent_cells),
+       .capacity = layout_.extent_capacity,
+       .words = {memory + layout_.extent_words, sizeof(Atomic<std::uint64_t>), geometry.extents},
+       .damage = &header_->damage});
+  arena_ = memory + layout_.arena;
 }
 
 void SharedRing::make_atomics() const noexcept {
@@ -122,11 +129,16 @@ void SharedRing::make_atomics() const noexcept {
     new (&slots_[i]) TaskSlot;
     new (&results_[i]) TaskResult;
   }
+  for (ExtentIndex i = 0; i < geometry_.extents; ++i) {
+    new (&free_extents_.words()[i]) Atomic<std::uint64_t>(0);
+  }
   for (const TagRing* ring : {&ready_, &done_, &free_}) ring->format();
+  if (geometry_.extents > 0) free_extents_.format();  // else it has no cells
 }
 
 void SharedRing::fill_free() const noexcept {
   for (SlotIndex slot = 0; slot < geometry_.slots; ++slot) free_.put(tag_of(word(slot), slot));
+  for (ExtentIndex i = 0; i < geometry_.extents; ++i) free_extents_.put(tag_of(SlotWord{}, i));
 }
 
 SharedSleepers SharedRing::sleepers(Awaited awaited) const noexcept {
@@ -134,6 +146,12 @@ SharedSleepers SharedRing::sleepers(Awaited awaited) const noexcept {
       sleepers_, layout_.bitmap_bytes * static_cast<std::uint64_t>(awaited));
   return SharedSleepers(
       {.bitmap = bitmap, .participants = participants_, .count = geometry_.participants});
+}
+
+void SharedRing::wake_for_room() const noexcept {
+  // Who waits for a slot and who waits for an extent are not told apart: a wake for one of them
+  // might go to the other, so where there are extents all are woken.
+  sleepers(Awaited::room).wake(geometry_.extents == 0 ? 1 : geometry_.participants);
 }
 
 bool SharedRing::occupy(ParticipantIndex index, std::uint64_t who) const noexcept {
@@ -157,6 +175,10 @@ std::uint64_t SharedRing::contended() const noexcept {
     sum += participants_[i].contended.load(relaxed);  // relaxed: a count
   }
   return sum;
+}
+
+void SharedRing::note_damage() const noexcept {
+  header_->damage.fetch_add(1, relaxed);  // relaxed: a count
 }
 
 std::uint64_t SharedRing::damage() const noexcept {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <muster/queues/ring_extents.hpp>
 #include <muster/queues/ring_producer.hpp>
 #include <muster/queues/ring_supervisor.hpp>
 #include <muster/queues/ring_worker.hpp>
@@ -41,6 +42,7 @@ class RingMemory {
 
   [[nodiscard]] const SharedRing& ring() const { return ring_; }
   [[nodiscard]] std::span<std::byte> span() const { return bytes_.span(); }
+  [[nodiscard]] RingExtents extents(ParticipantIndex index) const { return {ring_, index}; }
   [[nodiscard]] RingProducer producer(ParticipantIndex index = 0) const { return {ring_, index}; }
   [[nodiscard]] RingWorker worker(ParticipantIndex index = 1) const { return {ring_, index}; }
   [[nodiscard]] RingSupervisor supervisor(ParticipantIndex index = 0) const {

@@ -20,7 +20,8 @@ enum class SubmitOutcome {
   submitted,
   no_room,    // every slot is in use; sleep for Awaited::room, or come again
   contended,  // others were faster too many times in a row; nothing was changed
-  too_large,  // the payload does not fit into a slot
+  too_large,  // the payload does not fit into a slot, or not into its extent
+  not_held,   // the extent is not, or no longer, this participant's
   fenced,     // this participant was declared dead; it must end
   damaged,    // see SharedRing::damage()
 };
@@ -45,7 +46,8 @@ class MUSTER_API RingProducer {
   RingProducer(const SharedRing& ring, ParticipantIndex index) noexcept
       : ring_(ring), index_(index) {}
 
-  // Puts one task in and wakes one who waits for work.
+  // Puts one task in and wakes one who waits for work. An extent that this producer holds goes with
+  // it; if there is no room, or the task is refused, it is still held.
   [[nodiscard]] Submitted submit(const TaskContents& contents) const noexcept;
 
   // The same for several, in order, waking as many. `places` is as long as `tasks`, or empty.

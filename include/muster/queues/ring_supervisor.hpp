@@ -20,7 +20,9 @@
 // Design note: docs/protocol.md
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <muster/base/api.hpp>
@@ -41,7 +43,8 @@ enum class SweepOutcome {
 struct SweepResult {
   SweepOutcome outcome = SweepOutcome::complete;
   std::uint32_t count = 0;      // tasks found
-  std::uint32_t published = 0;  // slots whose publication the dead one still owed
+  std::uint32_t published = 0;  // slots and extents whose publication the dead one still owed
+  std::uint32_t extents = 0;    // that the dead one held; they are free now
 };
 
 enum class RetryOutcome {
@@ -62,10 +65,23 @@ class MUSTER_API RingSupervisor {
   [[nodiscard]] const TaskContents& contents(const Settling& settling) const noexcept;
   [[nodiscard]] const TaskResult& result(const Settling& settling) const noexcept;
 
-  // The task is settled: gives the slot back and wakes one who waits for room.
+  // The task's payload and its result's, inline or in an extent, in place: they stay until
+  // released. Nothing if no correct run leaves what stands there (see SharedRing::damage()), or if
+  // whoever was swept had begun to release the slot, so that the result was delivered.
+  using Bytes = std::optional<std::span<const std::byte>>;
+  [[nodiscard]] Bytes payload(const Settling& settling) const noexcept;
+  [[nodiscard]] Bytes result_payload(const Settling& settling) const noexcept;
+
+  // The result's extent is held by this participant from here on, so that what is in it stays when
+  // the slot is released; RingExtents::free() gives it back. 0 if there is none.
+  [[nodiscard]] Tag keep_result(const Settling& settling) const noexcept;
+
+  // The task is settled: frees the extents of its payload and of its result, gives the slot back
+  // and wakes one who waits for room.
   HandOver release(const Settling& settling) const noexcept;
 
-  // Makes the task ready once more, behind those that wait.
+  // Makes the task ready once more, behind those that wait. It keeps its payload's extent, but not
+  // that of a result.
   RetryOutcome retry(const Settling& settling) const noexcept;
 
   // Keeps it for later; retry() with the word that is returned.
@@ -77,6 +93,8 @@ class MUSTER_API RingSupervisor {
   [[nodiscard]] SweepResult sweep(ParticipantIndex dead, std::span<Settling> found) const noexcept;
 
  private:
+  [[nodiscard]] bool still_ours(const Settling& settling) const noexcept;
+  bool free_extent_of(const Settling& settling, ExtentUse use) const noexcept;
   [[nodiscard]] Settling seize(SlotIndex slot, ParticipantIndex dead) const noexcept;
   std::uint32_t publish_owed(const TagRing& ring, SlotState state,
                              ParticipantIndex dead) const noexcept;

@@ -9,7 +9,9 @@
 // Design note: docs/protocol.md
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <muster/base/api.hpp>
@@ -19,13 +21,6 @@ namespace muster {
 
 // A slot that was taken, as its word was then.
 using Claim = Taken;
-
-// How a slot was handed on.
-enum class HandOver {
-  done,
-  fenced,   // this participant was declared dead, and the slot is no longer its
-  damaged,  // see SharedRing::damage()
-};
 
 class MUSTER_API RingWorker {
  public:
@@ -41,10 +36,16 @@ class MUSTER_API RingWorker {
   // Stays as it is until the task is completed.
   [[nodiscard]] const TaskContents& contents(const Claim& claim) const noexcept;
 
+  // The task's payload, inline or in its extent, in place: it stays until the task is completed.
+  // Nothing if no correct run leaves what stands there; see SharedRing::damage().
+  [[nodiscard]] std::optional<std::span<const std::byte>> payload(
+      const Claim& claim) const noexcept;
+
   // Whether somebody has called it off, before or since it was claimed.
   [[nodiscard]] bool cancelled(const Claim& claim) const noexcept;
 
-  // Hands the result in and wakes one who waits for results.
+  // Hands the result in and wakes one who waits for results. An extent that this worker holds goes
+  // with it. If it is too_large or not_held nothing was changed, and the task is still ours.
   HandOver complete(const Claim& claim, const TaskResult& result) const noexcept;
 
   // What this worker did, for whoever watches: `busy_ns` on one task after `idle_ns` without.

@@ -25,6 +25,7 @@
 #include <span>
 
 #include <muster/base/api.hpp>
+#include <muster/queues/extent_word.hpp>
 #include <muster/queues/shared_layout.hpp>
 #include <muster/queues/shared_sleepers.hpp>
 #include <muster/queues/tag_ring.hpp>
@@ -48,6 +49,15 @@ enum class AttachOutcome {
 struct TaskPlace {
   SlotIndex slot = 0;
   std::uint64_t generation = 0;
+};
+
+// How a slot or an extent was handed on.
+enum class HandOver {
+  done,
+  fenced,     // this participant was declared dead, and the slot is no longer its
+  damaged,    // see SharedRing::damage()
+  too_large,  // there are more bytes than room for them
+  not_held,   // the extent is not, or no longer, this participant's
 };
 
 class MUSTER_API SharedRing {
@@ -77,10 +87,14 @@ class MUSTER_API SharedRing {
   // By a participant that holds nothing and will never sleep again, and at the end of a sweep.
   void vacate(ParticipantIndex index) const noexcept;
 
-  // Racy: tasks that wait, results that wait, slots that are free.
+  // Racy: tasks that wait, results that wait, slots and extents that are free.
   [[nodiscard]] std::uint64_t ready_approx() const noexcept { return ready_.size_approx(); }
   [[nodiscard]] std::uint64_t done_approx() const noexcept { return done_.size_approx(); }
   [[nodiscard]] std::uint64_t free_approx() const noexcept { return free_.size_approx(); }
+
+  [[nodiscard]] std::uint64_t free_extents_approx() const noexcept {
+    return free_extents_.size_approx();
+  }
 
   // Operations that gave up for contention, of all participants.
   [[nodiscard]] std::uint64_t contended() const noexcept;
@@ -93,6 +107,7 @@ class MUSTER_API SharedRing {
   [[nodiscard]] const TagRing& ready() const noexcept { return ready_; }
   [[nodiscard]] const TagRing& done() const noexcept { return done_; }
   [[nodiscard]] const TagRing& free() const noexcept { return free_; }
+  [[nodiscard]] const TagRing& free_extents() const noexcept { return free_extents_; }
   [[nodiscard]] SharedSleepers sleepers(Awaited awaited) const noexcept;
   [[nodiscard]] TaskSlot& slot(SlotIndex index) const noexcept { return slots_[index]; }
   [[nodiscard]] TaskResult& result(SlotIndex index) const noexcept { return results_[index]; }
@@ -103,9 +118,19 @@ class MUSTER_API SharedRing {
     // relaxed: a look; whoever acts on it exchanges the word.
     return SlotWord::from_bits(slots_[index].word.load(relaxed));
   }
+  [[nodiscard]] bool names_extent(Tag tag) const noexcept {
+    return is_extent_tag(tag) && extent_of(tag) < geometry_.extents;
+  }
+  [[nodiscard]] std::span<std::byte> extent_memory(ExtentIndex extent) const noexcept {
+    return {arena_ + std::size_t{extent} * geometry_.extent_bytes, geometry_.extent_bytes};
+  }
+
+  // After freeing a slot or an extent.
+  void wake_for_room() const noexcept;
   void note_contended(ParticipantIndex index) const noexcept {
     participants_[index].contended.fetch_add(1, relaxed);  // relaxed: a count
   }
+  void note_damage() const noexcept;
 
  private:
   void view(std::byte* memory, const RingGeometry& geometry) noexcept;
@@ -123,6 +148,8 @@ class MUSTER_API SharedRing {
   TagRing ready_;
   TagRing done_;
   TagRing free_;
+  TagRing free_extents_;
+  std::byte* arena_ = nullptr;
 };
 
 }  // namespace muster

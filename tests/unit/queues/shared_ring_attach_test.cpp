@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +47,17 @@ TEST(SharedRingAttach, ASecondViewSeesTheSameTasks) {
   const Claim claim = worker.claim();
   ASSERT_EQ(claim.outcome, TakeOutcome::taken);
   EXPECT_EQ(worker.contents(claim).id, 42U);
+}
+
+TEST(SharedRingAttach, ASecondViewSeesTheSameExtents) {
+  const RingMemory memory({.slots = 1, .participants = 2, .extents = 2, .extent_bytes = 64});
+  SharedRing other;
+  ASSERT_EQ(other.attach(memory.span()), AttachOutcome::attached);
+  const RingExtents theirs(other, 1);
+  const Tag extent = theirs.allocate().tag;
+  theirs.memory(extent)[63] = std::byte{7};
+  EXPECT_EQ(memory.extents(0).memory(extent)[63], std::byte{7});
+  EXPECT_EQ(memory.ring().free_extents_approx(), 1U);
 }
 
 TEST(SharedRingAttach, TheFirstEightBytesAreMagicAndVersion) {
@@ -136,29 +148,91 @@ TEST(SharedRingAttach, RandomBytesAreNotARing) {
   }
 }
 
+// Reads them all, for whoever watches what is read.
+unsigned sum_of(std::optional<std::span<const std::byte>> bytes) {
+  unsigned sum = 0;
+  if (!bytes) return sum;
+  for (const std::byte byte : *bytes) sum += std::to_integer<unsigned>(byte);
+  return sum;
+}
+
+// Overwrites some of it, as a process does that went wild.
+void scribble(Random& random, std::span<std::byte> bytes) {
+  const std::uint64_t one_in = 1 + random.below(40);
+  for (std::byte& byte : bytes) {
+    if (random.below(one_in) == 0) byte = static_cast<std::byte>(random());
+  }
+}
+
+// Takes what there is to take, and reads all of it.
+void read_everything(const RingMemory& memory, Tag wild) {
+  unsigned sum = 0;
+  const Claim claim = memory.worker().claim();
+  if (claim.outcome == TakeOutcome::taken) sum += sum_of(memory.worker().payload(claim));
+  const Settling settling = memory.supervisor().collect();
+  if (settling.outcome == TakeOutcome::taken) {
+    sum += sum_of(memory.supervisor().payload(settling));
+    sum += sum_of(memory.supervisor().result_payload(settling));
+    static_cast<void>(memory.supervisor().keep_result(settling));
+  }
+  sum += sum_of(memory.extents(0).memory(wild));
+  static_cast<void>(memory.extents(0).allocate());
+  ::testing::Test::RecordProperty("sum", static_cast<int>(sum));
+}
+
+RingGeometry random_geometry(Random& random) {
+  return {.slots = static_cast<std::uint32_t>(1 + random.below(9)),
+          .participants = static_cast<std::uint32_t>(2 + random.below(70)),
+          .extents = static_cast<std::uint32_t>(1 + random.below(9)),
+          .extent_bytes = 64};
+}
+
 // Behind a sound header anything may stand: a process that went wild wrote there. Then no promise
 // holds but these: nobody leaves the memory (the address sanitizer watches), everything returns.
+// What has to be put into a damaged ring returns late, so there is little of it here.
 TEST(SharedRingAttach, NoBytesBehindASoundHeaderLeadAnybodyAstray) {
   Random random = testing::seeded();
   for (int round = 0; round < 30; ++round) {
-    const RingGeometry geometry{.slots = static_cast<std::uint32_t>(1 + random.below(9)),
-                                .participants = static_cast<std::uint32_t>(2 + random.below(70))};
-    const RingMemory memory(geometry);
-    const std::uint64_t one_in = 1 + random.below(40);
-    for (std::byte& byte : memory.span().subspan(64)) {
-      if (random.below(one_in) == 0) byte = static_cast<std::byte>(random());
-    }
+    const RingMemory memory(random_geometry(random));
+    scribble(random, memory.span().subspan(64));
     SharedRing ring;
     ASSERT_EQ(ring.attach(memory.span()), AttachOutcome::attached);
     std::array<Settling, 4> found;
     for (int step = 0; step < 6; ++step) {
-      static_cast<void>(memory.worker().claim());
-      const Settling settling = memory.supervisor().collect();
-      if (settling.outcome == TakeOutcome::taken) {
-        static_cast<void>(memory.supervisor().contents(settling).id);
-      }
+      read_everything(memory, static_cast<Tag>(random()));
       static_cast<void>(memory.supervisor().sweep(1, found));
       memory.ring().sleepers(Awaited::work).wake(70);
+    }
+  }
+}
+
+// The same where the rings themselves are sound, so that nobody waits long for a place in them:
+// what slots, results and words of extents say is not believed.
+TEST(SharedRingAttach, NoSlotAndNoExtentLeadsAnybodyAstray) {
+  Random random = testing::seeded();
+  for (int round = 0; round < 100; ++round) {
+    const RingGeometry geometry = random_geometry(random);
+    const RingMemory memory(geometry);
+    for (std::uint32_t i = 0; i < geometry.slots; ++i) {
+      static_cast<void>(memory.producer().submit({}));
+      const Claim claim = memory.worker().claim();
+      if (i % 2 == 0) memory.worker().complete(claim, {});
+    }
+    const RingLayout layout = layout_of(geometry);
+    scribble(random, memory.span().subspan(layout.slots));
+    for (SlotIndex slot = 0; slot < geometry.slots; ++slot) {
+      const Settling settling{TakeOutcome::taken, slot, memory.ring().word(slot)};
+      read_everything(memory, memory.ring().slot(slot).contents.extent);
+      memory.extents(1).free(memory.ring().result(slot).extent);
+      if (random.below(2) == 0) memory.supervisor(1).retry(settling);
+      memory.supervisor().release(settling);
+    }
+    std::array<Settling, 4> found;
+    for (int step = 0; step < 6; ++step) {
+      const SweepResult swept = memory.supervisor().sweep(1, found);
+      for (const Settling& task : std::span(found).first(swept.count)) {
+        memory.supervisor().release(task);
+      }
     }
   }
 }
