@@ -21,6 +21,7 @@
 #include <muster/policy/affinity_options.hpp>
 #include <muster/policy/scaling.hpp>
 #include <muster/policy/stealing.hpp>
+#include <muster/pool_options.hpp>
 #include <muster/strategy.hpp>
 
 namespace muster {
@@ -31,13 +32,6 @@ class TaskTracer;
 enum class Queueing {
   stealing,  // an inbox per worker, and stealing
   global,    // one queue behind one mutex, as a baseline; joins run one after the other
-};
-
-// What a worker without work does before it sleeps.
-enum class IdlePolicy {
-  power,     // looks around once
-  balanced,  // looks around for some 20 us
-  latency,   // looks around for some 500 us: quick to react, and busy meanwhile
 };
 
 // When threads are started.
@@ -76,14 +70,6 @@ struct WarmUp {
   // It gets no task before this has passed, 0 or more, from when `prepare` was called. A stop does
   // not wait for it.
   Duration at_least{0};
-};
-
-// Workers were added or removed; one of the two is 0.
-struct ScalingChange {
-  unsigned added = 0;
-  unsigned removed = 0;
-  unsigned total = 0;  // workers from now on; new ones may still be warming up
-  std::string reason;  // "resize", or what the policy says
 };
 
 struct ThreadPoolOptions {
@@ -235,25 +221,6 @@ struct ThreadPoolStats {
 
   // What became of tasks that found no room.
   PoolSnapshot::BackPressure admission = {};
-};
-
-enum class Stop {
-  graceful,  // all that was accepted is run
-  discard,   // what has not begun is dropped: futures say Stopped, posted tasks are destroyed
-};
-
-struct StopOptions {
-  Stop mode = Stop::graceful;
-
-  // How long to wait for the tasks. None: for ever.
-  std::optional<Duration> timeout = {};
-};
-
-// What a stop that timed out has left behind; it goes on, and another stop() waits for it again.
-struct StopResult {
-  std::uint64_t unfinished = 0;  // tasks, queued or running
-
-  explicit operator bool() const noexcept { return unfinished == 0; }
 };
 
 }  // namespace muster

@@ -19,6 +19,7 @@ PUBLIC_HEADERS = {
     "future.hpp": "sync",
     "when.hpp": "sync",
     "metrics.hpp": "observe",
+    "pool_options.hpp": "policy",
     "strategy.hpp": "policy",
     "join.hpp": "threads",
     "simulation.hpp": "threads",
@@ -40,6 +41,10 @@ PUBLIC_HEADERS = {
     "process_pool.hpp": "processes",
     "registry.hpp": "processes",
     "task_context.hpp": "processes",
+    "process_error.hpp": "processes",
+    "process_pool.hpp": "processes",
+    "process_pool_options.hpp": "processes",
+    "worker_main.hpp": "processes",
     "job_pool.hpp": "jobs",
 }
 
