@@ -78,6 +78,8 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
     if (before_->is_settled() && this->is_home()) this->run_if_unclaimed();
   }
 
+  void attend(Time deadline) noexcept override { before_->attend(deadline); }
+
  private:
   void run() noexcept override {
     try {

@@ -69,6 +69,7 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
   if (is_orphaned(home_)) {
     throw Stopped("the task will not end: its pool belongs to the parent of this process");
   }
+  attend(last);
   if (!is_worker) return sleep(last);
   if (sleep(std::min(last, real_clock().now() + kHelpAgain))) return true;
   const BlockingRegion region;  // begun late: most waits are short

@@ -98,6 +98,10 @@ class MUSTER_API FutureStateBase {
     if (is_home()) run_if_unclaimed();
   }
 
+  // Somebody is about to sleep until this is settled. Whoever can bring the result about himself
+  // does so, and returns when it is settled, `deadline` has passed, or somebody else sees to it.
+  virtual void attend(Time deadline) noexcept { (void)deadline; }
+
   // `callback` lives until it has been called.
   void add_callback(FutureCallback& callback) noexcept {
     if (!try_add_callback(callback)) callback.on_settled();
@@ -113,7 +117,7 @@ class MUSTER_API FutureStateBase {
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_.get(); }
 
   // False if the task has begun.
-  bool cancel();
+  virtual bool cancel();
 
   // Settles it with `error` unless the task has begun.
   void abandon(std::exception_ptr error) noexcept;
