@@ -50,6 +50,38 @@ void tell(std::ostream& out, const TaskFailed& news) {
   out << task_called(news.name) << " failed: " << news.what;
 }
 
+std::string in_seconds(Duration duration) {
+  std::ostringstream out;
+  out.imbue(std::locale::classic());
+  out << std::chrono::duration<double>(duration).count() << " s";
+  return out.str();
+}
+
+void tell(std::ostream& out, const HeartbeatMissed& news) {
+  out << "worker " << news.worker << " gave no sign of life for " << in_seconds(news.silence);
+}
+
+void tell(std::ostream& out, const ZombieFound& news) {
+  out << "worker " << news.worker << " is a zombie, silent for " << in_seconds(news.silence);
+}
+
+void tell(std::ostream& out, const WorkerDied& news) {
+  out << "worker " << news.worker << " died: " << news.how;
+}
+
+void tell(std::ostream& out, const CrashLoop& news) {
+  out << "workers die too often; none is started for " << in_seconds(news.pause);
+}
+
+void tell(std::ostream& out, const WorkerRecycled& news) {
+  out << "worker " << news.worker << " is replaced: " << news.reason;
+}
+
+void tell(std::ostream& out, const DeadLettered& news) {
+  out << task_called(news.name) << " is given up after " << news.attempts
+      << (news.attempts == 1 ? " attempt: " : " attempts: ") << news.what;
+}
+
 }  // namespace
 
 std::string to_text(const Notice& notice) {

@@ -74,8 +74,49 @@ struct TaskFailed {
   bool operator==(const TaskFailed&) const = default;
 };
 
+// Of worker processes from here on. It gave no sign of life for so long ...
+struct HeartbeatMissed {
+  unsigned worker = 0;
+  Duration silence{};
+  bool operator==(const HeartbeatMissed&) const = default;
+};
+
+// ... or for longer, and is told to end.
+struct ZombieFound {
+  unsigned worker = 0;
+  Duration silence{};
+  bool operator==(const ZombieFound&) const = default;
+};
+
+struct WorkerDied {
+  unsigned worker = 0;
+  std::string how;  // "killed by signal 11 (SIGSEGV)"
+  bool operator==(const WorkerDied&) const = default;
+};
+
+// Too many have died, so none is started for a while.
+struct CrashLoop {
+  Duration pause{};
+  bool operator==(const CrashLoop&) const = default;
+};
+
+// A worker that is well is replaced.
+struct WorkerRecycled {
+  unsigned worker = 0;
+  std::string reason;  // "tasks", "memory", "age"
+  bool operator==(const WorkerRecycled&) const = default;
+};
+
+struct DeadLettered {
+  std::string name;
+  std::string what;  // that its future says
+  unsigned attempts = 0;
+  bool operator==(const DeadLettered&) const = default;
+};
+
 using News = std::variant<ScaledUp, ScaledDown, TaskDropped, BackPressureOn, BackPressureOff,
-                          WorkerAdded, WorkerRemoved, StrategyChanged, TaskFailed>;
+                          WorkerAdded, WorkerRemoved, StrategyChanged, TaskFailed, HeartbeatMissed,
+                          ZombieFound, WorkerDied, CrashLoop, WorkerRecycled, DeadLettered>;
 
 struct Notice {
   Time time{};
