@@ -22,6 +22,16 @@ constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
   throw SystemFailure(attempt, errno, advice);
 }
 
+// 0, or the error's number.
+int allocate(int descriptor, const Segment::Part& part) {
+  int error = 0;
+  do {
+    error = posix_fallocate(descriptor, static_cast<off_t>(part.offset),
+                            static_cast<off_t>(part.bytes));
+  } while (error == EINTR);
+  return error;
+}
+
 }  // namespace
 
 std::uint64_t spare_memory_bytes(const SystemFiles& files) {
@@ -37,23 +47,30 @@ std::uint64_t spare_memory_bytes(const SystemFiles& files) {
 }
 
 Segment Segment::create(const std::string& name, std::size_t bytes) {
-  if (bytes == 0) throw InvalidArgument({"bytes", "0", "must be at least 1"});
-  const std::string what = "shared memory \"" + name + "\" of " + std::to_string(bytes) + " bytes";
+  return create(name, {.bytes = bytes, .reserved_bytes = bytes});
+}
+
+Segment Segment::create(const std::string& name, const Size& size) {
+  if (size.bytes == 0) throw InvalidArgument({"bytes", "0", "must be at least 1"});
+  const std::string what =
+      "shared memory \"" + name + "\" of " + std::to_string(size.bytes) + " bytes";
   // The kernel would not refuse: it would hand out memory until it must kill somebody for it.
-  if (bytes > spare_memory_bytes(RealFiles())) {
+  if (size.reserved_bytes > spare_memory_bytes(RealFiles())) {
     throw SystemFailure("reserve " + what, ENOMEM, "ask for less or free memory");
   }
   FileDescriptor descriptor(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!descriptor) fail("create " + what, "");
-  const auto size = static_cast<off_t>(bytes);
-  if (ftruncate(descriptor.get(), size) != 0) fail("size " + what, "ask for less");
-  int error = 0;
-  do {
-    error = posix_fallocate(descriptor.get(), 0, size);
-  } while (error == EINTR);
+  if (ftruncate(descriptor.get(), static_cast<off_t>(size.bytes)) != 0) {
+    fail("size " + what, "ask for less");
+  }
+  const int error = allocate(descriptor.get(), {.offset = 0, .bytes = size.reserved_bytes});
   if (error != 0) throw SystemFailure("reserve " + what, error, "ask for less or free memory");
   if (fcntl(descriptor.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) fail("seal " + what, "");
-  return {std::move(descriptor), bytes};
+  return {std::move(descriptor), size.bytes};
+}
+
+bool Segment::reserve(const Part& part) const noexcept {
+  return part.offset + part.bytes <= memory_.size() && allocate(descriptor_.get(), part) == 0;
 }
 
 Segment Segment::attach(FileDescriptor descriptor) {
