@@ -39,6 +39,8 @@ enum class ErrorCode {
   dropped,
   would_deadlock,
   malformed,
+  task_failed,
+  worker_crashed,
 };
 
 MUSTER_API std::string_view to_string(ErrorCode code);

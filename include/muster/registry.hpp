@@ -7,7 +7,7 @@
 //     registry.add("scan", [](muster::TaskContext& context, const std::string& path) { ... });
 //     registry.on_start([] { load_model(); });
 //     registry.capabilities({"gpu", "eu"});
-//     return muster::worker_main(argc, argv, registry);
+//     muster::worker_main(argc, argv, registry);
 //
 // A handler is a function, a lambda or another object with one call operator that is no template.
 // It may take the TaskContext first. Its other parameters are decoded and its result is encoded as

@@ -51,6 +51,10 @@ std::string_view to_string(ErrorCode code) {
       return "would_deadlock";
     case ErrorCode::malformed:
       return "malformed";
+    case ErrorCode::task_failed:
+      return "task_failed";
+    case ErrorCode::worker_crashed:
+      return "worker_crashed";
   }
   return "unknown";
 }

@@ -46,6 +46,12 @@ class MUSTER_API SharedSleepers {
   // Says that one will sleep unless one finds something now. Look once more after this.
   [[nodiscard]] Ticket announce(ParticipantIndex sleeper) const noexcept;
 
+  // For one whom another announces: to be had before one looks, and to park with afterwards.
+  [[nodiscard]] Ticket ticket(ParticipantIndex sleeper) const noexcept {
+    // relaxed: as in announce(), but for what is looked at under a lock anyway.
+    return {.sleeper = sleeper, .epoch = parts_.participants[sleeper].epoch.load(relaxed)};
+  }
+
   // Found something after all. A wake that was spent on us meanwhile is passed on.
   void withdraw(const Ticket& ticket) const noexcept;
 

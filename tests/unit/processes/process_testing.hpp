@@ -1,6 +1,7 @@
 // process_testing.hpp: waits for processes, pipes and spawners, with a limit that fails the test.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
@@ -20,6 +21,11 @@
 namespace muster {
 
 inline constexpr int kPatienceMs = 30'000;
+
+// For what other processes do there is nothing to wait on but time.
+inline void pause_for(std::chrono::milliseconds time) {
+  (void)poll(nullptr, 0, static_cast<int>(time.count()));
+}
 
 inline void await_readable(int descriptor) {
   pollfd wait{.fd = descriptor, .events = POLLIN, .revents = 0};

@@ -1,0 +1,218 @@
+// process_pool_options.hpp: what a ProcessPool and its tasks may be told, and what it says of
+// itself.
+//
+//     muster::ProcessPool pool({.workers = 4, .limits = {.memory_bytes = 1 << 30}});
+//     pool.exec("resize", image, {.priority = 10, .timeout = 5s, .idempotent = false});
+//
+// Thread safety: values.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+#include <muster/base/api.hpp>
+#include <muster/base/clock.hpp>
+#include <muster/bytes.hpp>
+#include <muster/error.hpp>
+#include <muster/observe/worker_state.hpp>
+#include <muster/policy/affinity_options.hpp>
+#include <muster/policy/health.hpp>
+#include <muster/policy/recycling.hpp>
+#include <muster/policy/respawn.hpp>
+#include <muster/policy/retry.hpp>
+#include <muster/policy/scaling.hpp>
+#include <muster/pool_options.hpp>
+#include <muster/processes/exit_status.hpp>
+#include <muster/processes/launch_options.hpp>
+#include <muster/processes/output_capture.hpp>
+#include <muster/strategy.hpp>
+
+namespace muster {
+
+inline constexpr unsigned kMaxWorkers = 4096;
+inline constexpr unsigned kMaxPrefetch = 1024;
+inline constexpr std::size_t kMaxPayloadBytes = std::size_t{1} << 30;
+
+struct ProcessPoolOptions {
+  // Processes, from 1 to 4096. 0: one per CPU that this process may use.
+  unsigned workers = 0;
+
+  // What they run: a path, or a name that is looked up in PATH; its main() calls worker_main().
+  // Empty: this very program.
+  std::string program = {};
+  std::vector<std::string> arguments = {};
+
+  // On top of this process's own, and where they run; empty: where this process does.
+  std::vector<EnvironmentVariable> environment = {};
+  std::string working_directory = {};
+
+  // What the kernel holds each of them to.
+  ProcessLimits limits = {};
+  int nice = 0;                            // added to ours
+  std::optional<int> oom_score_adj = 500;  // killed before us when memory runs out
+  bool no_new_privileges = false;
+
+  // What they write to their outputs, line by line, on a thread of its own. Unset: they share ours.
+  std::function<void(const OutputLine&)> on_output = {};
+
+  // How long a worker may take from its start until it is ready; more than 0.
+  Duration start_timeout = std::chrono::seconds(10);
+
+  // Tasks that a worker may have at once, from 1 to 1024: one that runs, the others next in line.
+  // 1: strict priorities, and nothing waits behind a long task while another worker is free. More:
+  // a worker need not wait for us between short tasks.
+  unsigned prefetch = 1;
+
+  // The largest payload and the largest result, up to 1 GiB. Takes address space, and memory as it
+  // is used.
+  std::size_t max_payload_bytes = std::size_t{64} << 20;
+
+  // Tasks that may wait; more are refused with QueueFull. From 1 to 2^40.
+  std::size_t max_queued = 1'048'576;
+
+  // What becomes of tasks that failed, unless they say so themselves.
+  RetryOptions retry = {};
+
+  // Tasks that have failed for good which are kept for dead_letters(); then the oldest goes.
+  std::size_t max_dead_letters = 1000;
+
+  // Which of several free workers gets a task.
+  StrategyChoice strategy = BuiltIn::least_busy;
+
+  // Places of each worker on the hash ring, for tasks with a key.
+  AffinityOptions affinity = {};
+
+  HealthOptions health = {};
+
+  // Whether workers that died are replaced, and how fast. Without it the pool shrinks.
+  bool auto_restart = true;
+  RespawnOptions respawn = {};
+
+  // When workers that are well are replaced, one at a time.
+  RecyclingOptions recycling = {};
+
+  // Lets the pool add and remove workers by itself. Unset: as many as scale_up() and scale_down()
+  // say.
+  std::optional<ScalingOptions> scaling = {};
+
+  // What workers do, and whoever waits for a result, before they sleep.
+  IdlePolicy idle = IdlePolicy::balanced;
+};
+
+// Every problem with the options; empty: none.
+[[nodiscard]] MUSTER_API std::vector<BadField> validate(const ProcessPoolOptions& options);
+
+struct ExecOptions {
+  // From -32768 to 32767. Higher runs first, equals in order of arrival.
+  int priority = 0;
+
+  // How long one attempt may run, more than 0; then its worker is killed. Unset: for ever.
+  std::optional<Duration> timeout = {};
+
+  // The first attempt begins at this time, or later.
+  std::optional<Time> run_at = {};
+
+  // Tasks of one key go to the same worker as long as it is there. A soft one goes to another if
+  // that is free and it is not.
+  std::optional<std::string> affinity = {};
+  AffinityClass affinity_class = AffinityClass::soft;
+
+  // Only workers with this capability (Registry::capabilities) get it. Empty: all.
+  std::string capability = {};
+
+  // Unset: as the pool's options say.
+  std::optional<RetryOptions> retry = {};
+
+  // False: never run again once a worker has begun it, whatever became of it.
+  bool idempotent = true;
+
+  // What Future::cancel() does to a task that runs: nothing but tell it (TaskContext::cancelled),
+  // and say false; or, if this is set, kill its worker. One that waits is cancelled in any case.
+  bool killable = false;
+};
+
+// Every problem with the options; empty: none.
+[[nodiscard]] MUSTER_API std::vector<BadField> validate(const ExecOptions& options);
+
+enum class PoolState { uninitialized, initializing, ready, shutting_down, shut_down };
+
+MUSTER_API std::string_view to_string(PoolState state);
+
+enum class TaskState { created, queued, dequeued, retry_pending, completed, failed };
+
+MUSTER_API std::string_view to_string(TaskState state);
+
+// A sign of life.
+struct HeartbeatSample {
+  Time time{};
+  WorkerState state = WorkerState::cold;
+  std::uint64_t anonymous_bytes = 0;  // memory of its own
+  Duration cpu_time{};
+  std::uint64_t tasks = 0;  // done so far
+  std::uint64_t task = 0;   // the one at hand; 0: none
+  float progress = 0;       // of that, from 0 to 1
+};
+
+struct WorkerStatus {
+  unsigned id = 0;
+  WorkerState state = WorkerState::cold;
+  pid_t pid = -1;              // -1: there is no process
+  std::uint64_t tasks = 0;     // done by this process
+  unsigned in_flight = 0;      // tasks that it has
+  std::uint64_t task = 0;      // the id of the one that it runs; 0: none
+  float progress = 0;          // of that one, as it says itself; 0 to 1
+  std::uint64_t restarts = 0;  // processes before this one
+  std::optional<ExitStatus> last_exit = {};
+  std::vector<std::string> capabilities = {};
+  std::vector<HeartbeatSample> history = {};  // the last 100, oldest first
+};
+
+// Counts are since the start.
+struct ProcessPoolMetrics {
+  PoolState state = PoolState::uninitialized;
+  std::uint64_t submitted = 0;
+  std::uint64_t completed = 0;  // with a result
+  std::uint64_t failed = 0;     // without, for good
+  std::uint64_t retries = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t queued = 0;     // now: wait for a worker
+  std::uint64_t in_flight = 0;  // now: with a worker
+  std::uint64_t delayed = 0;    // now: wait for their time
+  std::uint64_t dead_lettered = 0;
+  std::uint64_t dead_letters = 0;  // now: kept
+  unsigned workers = 0;            // now: that should be there
+  unsigned ready = 0;              // now: that can take tasks, busy or not
+  unsigned busy = 0;
+  std::uint64_t starts = 0;  // of processes
+  std::uint64_t crashes = 0;
+  std::uint64_t timeouts = 0;
+  std::uint64_t zombies = 0;
+  std::uint64_t recycled = 0;
+  std::uint64_t strategy_fallbacks = 0;  // a strategy of yours had no good answer
+
+  // Tasks that ran on a worker which had run one before, as a share of all; 0 to 1.
+  double reuse_rate = 0;
+};
+
+// A task that has failed for good.
+struct DeadLetter {
+  std::uint64_t id = 0;
+  std::string name;
+  Bytes payload;
+  ExecOptions options;
+  unsigned attempts = 0;
+  FailureKind kind = FailureKind::error;
+  std::string what;  // what its future says
+  std::optional<ExitStatus> exit = {};
+  unsigned worker = 0;  // the last one
+  Time time{};
+};
+
+}  // namespace muster

@@ -1,0 +1,90 @@
+// member.hpp: what the supervisor keeps of one worker: its process, its memory, what it has at
+// hand.
+//
+// A member has a number for life; processes come and go under it. Each of those is a *run*, with
+// memory of its own.
+//
+// Thread safety: guarded by the supervisor's mutex.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <muster/policy/health.hpp>
+#include <muster/process_pool_options.hpp>
+#include <muster/processes/file_descriptor.hpp>
+#include <muster/processes/process_handle.hpp>
+
+#include "processes/process_task.hpp"
+#include "processes/worker_segment.hpp"
+
+namespace muster {
+
+// What a worker's program can do, as it said when it was ready.
+struct Abilities {
+  std::unordered_map<std::string, std::uint32_t> methods;  // by name
+  std::vector<std::string> capabilities;
+};
+
+// A task that a worker has, by its slot.
+struct Flight {
+  TaskRef task;
+  std::uint64_t generation = 0;
+};
+
+struct Member {
+  static constexpr std::size_t kHistory = 100;
+
+  explicit Member(unsigned number) : id(number) {}
+
+  // May it be given a task?
+  [[nodiscard]] bool takes_tasks() const noexcept {
+    return state == WorkerState::ready || state == WorkerState::busy;
+  }
+  [[nodiscard]] bool has_process() const noexcept {
+    return state != WorkerState::cold && state != WorkerState::terminated &&
+           state != WorkerState::failed;
+  }
+
+  // For life.
+  const unsigned id;
+  std::uint64_t restarts = 0;
+  std::optional<ExitStatus> last_exit;
+  std::deque<HeartbeatSample> history;
+  bool stays_down = false;  // it died, and is not replaced
+
+  // Of this run.
+  WorkerState state = WorkerState::cold;
+  std::uint64_t run = 0;  // the spawner's number for it; 0: none
+  ProcessHandle process;
+  FileDescriptor control;  // until it is ready
+  std::shared_ptr<const WorkerSegment> segment;
+  std::shared_ptr<const Abilities> abilities;
+  std::vector<Flight> flights;  // by slot
+  unsigned in_flight = 0;
+  std::uint64_t tasks = 0;
+  std::uint64_t beats = 0;         // of the last look
+  std::uint64_t first_memory = 0;  // what it had at its first heartbeat
+  double luck = 0;                 // decides its jitter
+  Time launched{};
+  Time ready_since{};
+  Time idle_since{};
+  std::optional<Health> health;
+  WorkerPast past;
+  bool is_recycled = false;  // it goes because it has done its share
+  bool is_removed = false;   // it goes for good
+
+  // Where it stands in the supervisor's lists; kNowhere: not in it.
+  static constexpr std::size_t kNowhere = SIZE_MAX;
+  std::size_t place_in_roomy = kNowhere;
+  std::size_t place_in_busy = kNowhere;
+};
+
+}  // namespace muster

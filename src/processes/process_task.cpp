@@ -1,0 +1,23 @@
+// process_task.cpp: what the holder of a future can do for its task, or against it.
+#include "processes/process_task.hpp"
+
+#include <muster/base/assert.hpp>
+
+#include "processes/supervisor.hpp"
+
+namespace muster {
+
+void ProcessTask::attend(Time deadline) noexcept {
+  if (const auto supervisor = supervisor_.lock()) supervisor->attend(*this, deadline);
+}
+
+bool ProcessTask::cancel() {
+  const auto supervisor = supervisor_.lock();
+  return supervisor != nullptr && supervisor->cancel(*this);
+}
+
+void ProcessTask::run() noexcept {
+  MUSTER_ASSERT(false, "a task of a process pool is run by its workers only");
+}
+
+}  // namespace muster

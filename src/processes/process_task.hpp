@@ -1,0 +1,89 @@
+// process_task.hpp: one task of a process pool, from exec() to its end, and the state of its
+// future.
+//
+// This is the truth about the task. What stands of it in a worker's memory is a copy, made for each
+// attempt.
+//
+// Thread safety: `order` is constant; `progress` is guarded by the supervisor's mutex; the rest as
+// FutureState.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <muster/bytes.hpp>
+#include <muster/process_pool_options.hpp>
+#include <muster/queues/slot_word.hpp>
+#include <muster/sync/future_state.hpp>
+
+namespace muster {
+
+class Supervisor;
+
+// What was asked for.
+struct TaskOrder {
+  std::uint64_t id = 0;
+  std::string name;
+  Bytes payload;
+  ExecOptions options;
+};
+
+// How far it has come.
+struct TaskProgress {
+  TaskState state = TaskState::created;
+  unsigned attempts = 0;  // that a worker has begun, or may have
+  unsigned worker = 0;    // the last one
+  Time began{};           // when it was last given to a worker
+  bool is_cancelled = false;
+};
+
+class ProcessTask final : public FutureState<Bytes> {
+ public:
+  ProcessTask(std::weak_ptr<Supervisor> supervisor, TaskOrder given)
+      : FutureState<Bytes>(ExecutorId{0}),
+        order(std::move(given)),
+        supervisor_(std::move(supervisor)) {}
+
+  // Each at most once, and only one of them.
+  void succeed(Bytes value) {
+    value_.emplace(std::move(value));
+    settle();
+  }
+  void fail(std::exception_ptr error) noexcept { settle_with(std::move(error)); }
+
+  void attend(Time deadline) noexcept override;
+  bool cancel() override;
+  [[nodiscard]] std::string name() const override { return order.name; }
+  [[nodiscard]] std::string describe() const override { return "task \"" + order.name + '"'; }
+
+  const TaskOrder order;
+  TaskProgress progress;
+
+ private:
+  void run() noexcept override;
+  void drop_task() noexcept override {}
+
+  const std::weak_ptr<Supervisor> supervisor_;
+};
+
+using TaskRef = FutureRef<ProcessTask>;
+
+// How a task ended, to be said when no lock is held.
+struct Verdict {
+  TaskRef task;
+  Bytes value;
+  std::exception_ptr error;  // null: the value
+
+  void pronounce() {
+    if (error != nullptr) {
+      task->fail(std::move(error));
+    } else {
+      task->succeed(std::move(value));
+    }
+  }
+};
+
+}  // namespace muster

@@ -1,0 +1,203 @@
+// supervisor.hpp: what runs a ProcessPool: who waits, who is given what, and what becomes of it.
+//
+// Three kinds of threads meet here. Any thread calls exec(); the *loop* starts and buries workers,
+// watches their health and serves all times; and whoever has the collector's *seat* takes results
+// out of the workers' rings and gives their workers more: a thread that waits for a result, or the
+// *clerk* if none does. See bell.hpp for how they are woken.
+//
+// Thread safety: public members from any thread.
+// Design note: docs/design/process_pool.md
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <muster/base/random.hpp>
+#include <muster/future.hpp>
+#include <muster/observe/notice_hub.hpp>
+#include <muster/observe/snapshot.hpp>
+#include <muster/policy/choice.hpp>
+#include <muster/policy/hash_ring.hpp>
+#include <muster/process_pool_options.hpp>
+#include <muster/processes/output_capture.hpp>
+#include <muster/processes/spawner.hpp>
+#include <muster/queues/ring_supervisor.hpp>
+#include <muster/sync/mutex.hpp>
+
+#include "processes/bell.hpp"
+#include "processes/dead_letters.hpp"
+#include "processes/kick.hpp"
+#include "processes/member.hpp"
+#include "processes/waiting_tasks.hpp"
+
+namespace muster {
+
+class Supervisor : public std::enable_shared_from_this<Supervisor> {
+ public:
+  // Starts nothing. Requires: valid options.
+  explicit Supervisor(ProcessPoolOptions options);
+
+  // Requires: stop() was called, or start() was not.
+  ~Supervisor();
+
+  // Starts the workers and returns when the first is ready. Throws if none becomes so.
+  void start();
+
+  Future<Bytes> exec(std::string_view name, Bytes payload, ExecOptions options);
+
+  std::vector<Future<Bytes>> exec_many(std::string_view name, std::span<const Bytes> payloads,
+                                       const ExecOptions& options);
+
+  // Safe twice, and unstarted.
+  StopResult stop(const StopOptions& options);
+
+  // From ProcessTask.
+  void attend(const FutureStateBase& awaited, Time deadline) noexcept;
+  bool cancel(ProcessTask& task);
+
+  [[nodiscard]] ProcessPoolMetrics metrics() const;
+  [[nodiscard]] std::optional<WorkerStatus> worker_status(unsigned worker) const;
+  [[nodiscard]] PoolSnapshot snapshot() const;
+  [[nodiscard]] NoticeHub& notices() noexcept { return notices_; }
+  void change_workers(int by);
+
+  [[nodiscard]] std::vector<DeadLetter> dead_letters() const;
+  std::optional<Future<Bytes>> replay(std::uint64_t id);
+  bool discard(std::uint64_t id);
+
+ private:
+  // Output is told apart by the run and the member.
+  static constexpr unsigned kRunShift = 12;
+
+  // Tasks: supervisor_tasks.cpp
+  void check(std::string_view name, const Bytes& payload, const ExecOptions& options)
+      MUSTER_REQUIRES(mutex_);
+  Future<Bytes> make_task(std::string_view name, Bytes payload, ExecOptions options)
+      MUSTER_REQUIRES(mutex_);
+  void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
+  void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
+  Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
+  Member* choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among)
+      MUSTER_REQUIRES(mutex_);
+  void feed(Member& member) MUSTER_REQUIRES(mutex_);
+  bool send(Member& member, TaskRef task) MUSTER_REQUIRES(mutex_);
+  std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
+  void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
+  void update_lists(Member& member) MUSTER_REQUIRES(mutex_);
+  void conclude(TaskRef task, Bytes value) MUSTER_REQUIRES(mutex_);
+  struct Mishap {
+    FailureKind kind = FailureKind::error;
+    std::string what;
+    std::optional<ExitStatus> exit = {};
+  };
+  void after_failure(TaskRef task, Mishap mishap) MUSTER_REQUIRES(mutex_);
+  void bury(TaskRef task, const Mishap& mishap) MUSTER_REQUIRES(mutex_);
+  void settle_with(TaskRef task, std::exception_ptr error) MUSTER_REQUIRES(mutex_);
+  bool cancel_in_flight(ProcessTask& task) MUSTER_REQUIRES(mutex_);
+  void discard_waiting() MUSTER_REQUIRES(mutex_);
+
+  // Results: supervisor_results.cpp
+  unsigned take_results() MUSTER_REQUIRES(mutex_);
+  unsigned take_results_of(Member& member) MUSTER_REQUIRES(mutex_);
+  bool take_result(Member& member, const Settling& settling) MUSTER_REQUIRES(mutex_);
+  Bytes keep_or_copy(const Member& member, const Settling& settling,
+                     std::span<const std::byte> bytes) MUSTER_REQUIRES(mutex_);
+  void collect() MUSTER_REQUIRES(seat_);
+  bool has_results() const MUSTER_REQUIRES(seat_);
+  void leave_seat() MUSTER_REQUIRES(seat_);
+  void serve_as_clerk();
+  void pronounce(std::vector<Verdict> verdicts);
+
+  // Workers: supervisor_workers.cpp
+  void launch(Member& member) MUSTER_REQUIRES(mutex_);
+  void launch_missing(Time now) MUSTER_REQUIRES(mutex_);
+  void receive_spawner_events() MUSTER_REQUIRES(mutex_);
+  void on_started(WorkerStarted& started) MUSTER_REQUIRES(mutex_);
+  void on_refused(const WorkerRefused& refused) MUSTER_REQUIRES(mutex_);
+  void on_ended(Member& member, const std::optional<ProcessEnd>& end) MUSTER_REQUIRES(mutex_);
+  void on_spawner_lost() MUSTER_REQUIRES(mutex_);
+  void read_hello(Member& member) MUSTER_REQUIRES(mutex_);
+  void become_ready(Member& member) MUSTER_REQUIRES(mutex_);
+  void take_back_flights(Member& member, const ExitStatus& status) MUSTER_REQUIRES(mutex_);
+  void retire(Member& member) MUSTER_REQUIRES(mutex_);
+  void end_process(Member& member, EndReason reason) MUSTER_REQUIRES(mutex_);
+  void kill(Member& member, EndReason reason) MUSTER_REQUIRES(mutex_);
+  Member* member_of_run(std::uint64_t run) MUSTER_REQUIRES(mutex_);
+  void apply_target(const std::string& reason) MUSTER_REQUIRES(mutex_);
+
+  // Times: supervisor_loop.cpp
+  void run_loop();
+  Time next_due(Time now) const MUSTER_REQUIRES(mutex_);
+  void serve_times(Time now) MUSTER_REQUIRES(mutex_);
+  void serve_task_times(Time now) MUSTER_REQUIRES(mutex_);
+  struct Timeout {
+    TaskRef task;
+    unsigned attempt;
+  };
+  void check_timeout(Timeout timeout, Time now) MUSTER_REQUIRES(mutex_);
+  void look_after_health(Time now) MUSTER_REQUIRES(mutex_);
+  void look_after(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  void act_on(Member& member, HealthAction action) MUSTER_REQUIRES(mutex_);
+  void recycle_if_due(Member& member, std::uint64_t memory, Time now) MUSTER_REQUIRES(mutex_);
+  void scale(Time now) MUSTER_REQUIRES(mutex_);
+  void wait_for_events(Time until);
+  std::unique_ptr<OutputCapture> make_capture();
+  bool is_quiet() const MUSTER_REQUIRES(mutex_);
+
+  // Fixed at construction.
+  const ProcessPoolOptions options_;
+  const RingGeometry geometry_;
+
+  // Any thread.
+  NoticeHub notices_;
+  Kick kick_;  // wakes the loop
+  Bell bell_;
+
+  // Guarded by seat_: who collects. Taken before mutex_.
+  Mutex seat_;
+  std::vector<Verdict> collected_ MUSTER_GUARDED_BY(seat_);
+
+  // Guarded by mutex_.
+  mutable Mutex mutex_;
+  ConditionVariable changed_;  // states of pool and workers, and that nothing is left to do
+  PoolState state_ MUSTER_GUARDED_BY(mutex_) = PoolState::uninitialized;
+  std::string start_failure_ MUSTER_GUARDED_BY(mutex_);  // why the last worker did not get ready
+  std::unique_ptr<OutputCapture> capture_ MUSTER_GUARDED_BY(mutex_);
+  std::unique_ptr<Spawner> spawner_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Member>> members_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<Member*> roomy_ MUSTER_GUARDED_BY(mutex_);  // can take one more task
+  std::vector<Member*> busy_ MUSTER_GUARDED_BY(mutex_);   // have a task
+  unsigned target_ MUSTER_GUARDED_BY(mutex_) = 0;         // workers there should be
+  std::uint64_t next_run_ MUSTER_GUARDED_BY(mutex_) = 1;
+  std::shared_ptr<const Abilities> abilities_ MUSTER_GUARDED_BY(mutex_);  // of the last to be ready
+  HashRing ring_ MUSTER_GUARDED_BY(mutex_);
+  Rotation turn_ MUSTER_GUARDED_BY(mutex_);
+  Random random_ MUSTER_GUARDED_BY(mutex_);
+  std::shared_ptr<Strategy> strategy_ MUSTER_GUARDED_BY(mutex_);  // null: a built-in
+  Respawn respawn_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<Scaler> scaler_ MUSTER_GUARDED_BY(mutex_);
+  Time next_health_ MUSTER_GUARDED_BY(mutex_){};
+  Time next_scaling_ MUSTER_GUARDED_BY(mutex_){};
+  WaitingTasks waiting_ MUSTER_GUARDED_BY(mutex_);
+  TimeQueue<TaskRef> delayed_ MUSTER_GUARDED_BY(mutex_);
+  TimeQueue<Timeout> timeouts_ MUSTER_GUARDED_BY(mutex_);
+  DeadLetters dead_letters_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<Verdict> verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock
+  std::uint64_t next_task_ MUSTER_GUARDED_BY(mutex_) = 1;
+  std::uint64_t unsettled_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t first_tasks_ MUSTER_GUARDED_BY(mutex_) = 0;  // of their workers
+  ProcessPoolMetrics counts_ MUSTER_GUARDED_BY(mutex_);      // what is counted, not what is now
+  bool discards_ MUSTER_GUARDED_BY(mutex_) = false;          // what waits or fails is dropped
+  bool clerk_stops_ MUSTER_GUARDED_BY(mutex_) = false;
+
+  std::thread loop_;
+  std::thread clerk_;
+};
+
+}  // namespace muster

@@ -1,0 +1,355 @@
+// supervisor_loop.cpp: starting, stopping, and what happens at its time.
+#include <algorithm>
+#include <poll.h>
+#include <string>
+#include <utility>
+
+#include <muster/base/log.hpp>
+#include <muster/processes/process_figures.hpp>
+
+#include "processes/supervisor.hpp"
+
+namespace muster {
+namespace {
+
+// One payload and one result for each task that a worker may have; and as many again that users may
+// still be looking at.
+RingGeometry geometry_for(const ProcessPoolOptions& options) {
+  constexpr std::size_t kLine = 64;
+  return {.slots = options.prefetch + 1,  // and the order to stop
+          .participants = 2,
+          .extents = 4 * options.prefetch + 4,
+          .extent_bytes =
+              static_cast<std::uint32_t>((options.max_payload_bytes + kLine - 1) / kLine * kLine)};
+}
+
+std::shared_ptr<Strategy> custom_strategy(const StrategyChoice& choice) {
+  if (built_in_of(choice)) return nullptr;
+  if (const auto* const name = std::get_if<std::string>(&choice)) return make_strategy(*name);
+  return std::get<std::shared_ptr<Strategy>>(choice);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(ProcessPoolOptions options)
+    : options_(std::move(options)),
+      geometry_(geometry_for(options_)),
+      bell_(Bell::create()),
+      ring_(options_.affinity.virtual_nodes),
+      random_(static_cast<std::uint64_t>(Time::clock::now().time_since_epoch().count())),
+      strategy_(custom_strategy(options_.strategy)),
+      respawn_(options_.respawn),
+      dead_letters_(options_.max_dead_letters) {
+  if (options_.scaling) scaler_.emplace(*options_.scaling);
+}
+
+Supervisor::~Supervisor() = default;
+
+void Supervisor::start() {
+  {
+    const MutexLock lock(mutex_);
+    if (state_ != PoolState::uninitialized) return;
+    state_ = PoolState::initializing;
+  }
+  auto spawner = std::make_unique<Spawner>(SpawnerOptions{.start_timeout = options_.start_timeout});
+  {
+    const MutexLock lock(mutex_);
+    spawner_ = std::move(spawner);
+    if (options_.on_output) capture_ = make_capture();
+    target_ = options_.workers;
+    apply_target("start");
+  }
+  loop_ = std::thread([this] { run_loop(); });
+  clerk_ = std::thread([this] { serve_as_clerk(); });
+  const Time deadline = Time::clock::now() + options_.start_timeout + std::chrono::seconds(1);
+  std::string failure;
+  {
+    MutexLock lock(mutex_);
+    while (state_ == PoolState::initializing && respawn_.pauses() == 0 &&
+           changed_.wait_until(mutex_, deadline)) {
+    }
+    if (state_ == PoolState::ready) return;
+    failure = start_failure_.empty() ? "none was ready in time" : start_failure_;
+  }
+  stop({.mode = Stop::discard});
+  throw SystemFailure("start a worker: " + failure, ECHILD,
+                      "see that its main() calls worker_main()");
+}
+
+std::unique_ptr<OutputCapture> Supervisor::make_capture() {
+  return std::make_unique<OutputCapture>(
+      OutputOptions{.on_line = [on_output = options_.on_output](OutputLine line) {
+        line.worker &= (std::uint64_t{1} << kRunShift) - 1;
+        on_output(line);
+      }});
+}
+
+StopResult Supervisor::stop(const StopOptions& options) {
+  const Time deadline = options.timeout ? deadline_after(*options.timeout) : Time::max();
+  std::vector<Verdict> verdicts;
+  std::uint64_t unfinished = 0;
+  {
+    MutexLock lock(mutex_);
+    if (state_ == PoolState::uninitialized) state_ = PoolState::shut_down;
+    if (state_ != PoolState::shut_down) state_ = PoolState::shutting_down;
+    if (options.mode == Stop::discard) {
+      discards_ = true;
+      target_ = 0;
+      discard_waiting();
+      for (const auto& member : members_) kill(*member, EndReason::asked);
+    }
+    verdicts.swap(verdicts_);
+  }
+  pronounce(std::move(verdicts));
+  {
+    MutexLock lock(mutex_);
+    while (unsettled_ > 0 && Time::clock::now() < deadline) {
+      if (deadline == Time::max()) {
+        changed_.wait(mutex_);
+      } else {
+        changed_.wait_until(mutex_, deadline);
+      }
+    }
+    unfinished = unsettled_;
+    if (unfinished > 0) return {.unfinished = unfinished};
+    if (state_ == PoolState::shut_down) return {};
+    target_ = 0;
+    for (const auto& member : members_) retire(*member);
+    kick_.give();
+    const Time patience = std::min(deadline, Time::clock::now() + options_.health.terminate_grace);
+    while (!is_quiet() && changed_.wait_until(mutex_, patience)) {
+    }
+    for (const auto& member : members_) kill(*member, EndReason::asked);
+    while (!is_quiet()) changed_.wait(mutex_);
+    state_ = PoolState::shut_down;
+    clerk_stops_ = true;
+    kick_.give();
+  }
+  bell_.sleepers().wake_all();
+  if (loop_.joinable()) loop_.join();
+  if (clerk_.joinable()) clerk_.join();
+  const MutexLock lock(mutex_);
+  spawner_.reset();
+  if (capture_ != nullptr) capture_->stop();
+  return {};
+}
+
+bool Supervisor::is_quiet() const {
+  return std::none_of(members_.begin(), members_.end(),
+                      [](const auto& member) { return member->has_process(); });
+}
+
+void Supervisor::run_loop() {
+  for (;;) {
+    Time until{};
+    std::vector<Verdict> verdicts;
+    {
+      const MutexLock lock(mutex_);
+      if (state_ == PoolState::shut_down) return;
+      const Time now = Time::clock::now();
+      receive_spawner_events();
+      for (const auto& member : members_) {
+        if (member->control) read_hello(*member);
+      }
+      serve_times(now);
+      until = next_due(now);
+      verdicts.swap(verdicts_);
+    }
+    pronounce(std::move(verdicts));
+    wait_for_events(until);
+  }
+}
+
+void Supervisor::wait_for_events(Time until) {
+  std::vector<pollfd> events;
+  const auto watch = [&events](int descriptor) {
+    events.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+  };
+  watch(kick_.descriptor());
+  {
+    const MutexLock lock(mutex_);
+    if (spawner_ != nullptr) watch(spawner_->descriptor());
+    for (const auto& member : members_) {
+      if (member->control) watch(member->control.get());
+    }
+  }
+  const Duration left = until - Time::clock::now();
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  (void)poll(events.data(), events.size(),
+             static_cast<int>(std::clamp<std::int64_t>(milliseconds, 0, 60'000)));
+  kick_.take();
+}
+
+Time Supervisor::next_due(Time now) const {
+  Time next = next_health_;
+  const auto consider = [&next](Time due) { next = std::min(next, due); };
+  if (!delayed_.empty()) consider(delayed_.next());
+  if (!timeouts_.empty()) consider(timeouts_.next());
+  if (scaler_) consider(next_scaling_);
+  for (const auto& member : members_) {
+    if (member->state == WorkerState::warming) consider(member->launched + options_.start_timeout);
+    const bool is_missing = !member->has_process() && member->id < target_ && !member->stays_down;
+    if (is_missing && spawner_ != nullptr) consider(std::max(respawn_.next_spawn(now), now));
+  }
+  return next;
+}
+
+void Supervisor::serve_times(Time now) {
+  serve_task_times(now);
+  if (now >= next_health_) {
+    look_after_health(now);
+    next_health_ = now + options_.health.heartbeat / 2;
+  }
+  if (scaler_ && now >= next_scaling_ && state_ == PoolState::ready) {
+    scale(now);
+    next_scaling_ = now + options_.scaling->check_every;
+  }
+  for (const auto& member : members_) {
+    const bool is_late =
+        member->state == WorkerState::warming && now >= member->launched + options_.start_timeout;
+    if (is_late) kill(*member, EndReason::timeout);
+  }
+  launch_missing(now);
+}
+
+void Supervisor::serve_task_times(Time now) {
+  while (!delayed_.empty() && delayed_.next() <= now) {
+    TaskRef task = delayed_.pop();
+    const TaskState state = task->progress.state;
+    if (state == TaskState::created || state == TaskState::retry_pending) enqueue(std::move(task));
+  }
+  while (!timeouts_.empty() && timeouts_.next() <= now) {
+    Timeout timeout = timeouts_.pop();
+    const TaskProgress& progress = timeout.task->progress;
+    const bool is_same =
+        progress.state == TaskState::dequeued && progress.attempts == timeout.attempt;
+    if (is_same) check_timeout(std::move(timeout), now);
+  }
+}
+
+// The time counts from when the worker began it: it may have waited there behind others.
+void Supervisor::check_timeout(Timeout timeout, Time now) {
+  Member& member = *members_[timeout.task->progress.worker];
+  const Duration allowed = *timeout.task->order.options.timeout;
+  const WorkerReading reading = member.segment->read();
+  // If it does not say so, it has not begun, and gets all its time.
+  const bool has_begun = reading.task == timeout.task->order.id;
+  const Time began = has_begun ? reading.started : now;
+  // Who lies about its beginning gains one more time only.
+  const bool is_over = began + allowed <= now ||
+                       timeout.task->progress.began + allowed * (2 + member.in_flight) <= now;
+  if (!is_over) {
+    timeouts_.push(began + allowed, std::move(timeout));
+    return;
+  }
+  ++counts_.timeouts;
+  kill(member, EndReason::timeout);
+}
+
+void Supervisor::look_after_health(Time now) {
+  for (const auto& member : members_) {
+    if (member->health) look_after(*member, now);
+  }
+  if (!busy_.empty()) bell_.ring();  // in case a worker has spoilt it
+}
+
+void Supervisor::look_after(Member& member, Time now) {
+  const WorkerReading reading = member.segment->read();
+  VitalSigns signs{.beats = reading.beats, .cpu_time = reading.cpu_time};
+  if (signs.beats != member.beats) {
+    member.beats = signs.beats;
+    if (member.first_memory == 0) member.first_memory = reading.anonymous_bytes;
+    if (member.history.size() == Member::kHistory) member.history.pop_front();
+    member.history.push_back({.time = now,
+                              .state = member.state,
+                              .anonymous_bytes = reading.anonymous_bytes,
+                              .cpu_time = reading.cpu_time,
+                              .tasks = member.tasks,
+                              .task = reading.task,
+                              .progress = reading.progress});
+  } else if (member.process) {
+    // A second opinion: it may be busy, or its core be dumped, and its heart still.
+    if (const auto figures = read_process_figures(RealFiles(), member.process.pid())) {
+      signs.cpu_time = figures->cpu_time;
+      signs.dumps_core = figures->dumps_core;
+    }
+  }
+  act_on(member, member.health->look(signs, now));
+  recycle_if_due(member, reading.anonymous_bytes, now);
+}
+
+void Supervisor::act_on(Member& member, HealthAction action) {
+  switch (action) {
+    case HealthAction::none:
+    case HealthAction::recovered:
+      return;
+    case HealthAction::warn:
+      notices_.tell([&] { return HeartbeatMissed{member.id, member.health->silence()}; });
+      return;
+    case HealthAction::terminate:
+      notices_.tell([&] { return ZombieFound{member.id, member.health->silence()}; });
+      ++counts_.zombies;
+      member.state = WorkerState::zombie;
+      end_process(member, EndReason::silence);
+      return;
+    case HealthAction::kill:
+      kill(member, member.past.reason);
+      return;
+  }
+}
+
+// One at a time: the others must be able to do its work.
+void Supervisor::recycle_if_due(Member& member, std::uint64_t memory, Time now) {
+  if (!member.takes_tasks()) return;
+  const bool another_goes = std::any_of(members_.begin(), members_.end(), [](const auto& other) {
+    return other->is_recycled && other->state != WorkerState::terminated;
+  });
+  if (another_goes) return;
+  const std::uint64_t growth = memory > member.first_memory ? memory - member.first_memory : 0;
+  const RecycleReason reason = reason_to_recycle(
+      options_.recycling,
+      {.tasks = member.tasks, .growth_bytes = growth, .age = now - member.ready_since},
+      member.luck);
+  if (reason == RecycleReason::none) return;
+  notices_.tell([&] { return WorkerRecycled{member.id, std::string(to_string(reason))}; });
+  ++counts_.recycled;
+  member.is_recycled = true;
+  retire(member);
+}
+
+void Supervisor::scale(Time now) {
+  ScalingInput input{.now = now, .workers = target_, .queued = waiting_.size()};
+  for (const auto& member : members_) {
+    if (!member->takes_tasks()) continue;
+    if (member->in_flight > 0) {
+      ++input.active;
+      continue;
+    }
+    ++input.idle;
+    input.longest_idle = std::max(input.longest_idle, now - member->idle_since);
+  }
+  input.arrivals = counts_.submitted;
+  input.completions = counts_.completed + counts_.failed;
+  try {
+    const ScalingDecision decision = scaler_->decide(input);
+    if (decision.change == 0) return;
+    target_ = static_cast<unsigned>(static_cast<int>(target_) + decision.change);
+    apply_target(decision.reason);
+  } catch (const std::exception& error) {
+    MUSTER_LOG(LogLevel::warning, "the pool is not scaled: " << error.what());
+  }
+}
+
+void Supervisor::change_workers(int by) {
+  const MutexLock lock(mutex_);
+  const std::int64_t wanted = static_cast<std::int64_t>(target_) + by;
+  if (wanted < 1 || wanted > kMaxWorkers) {
+    throw InvalidArgument({"count", std::to_string(by > 0 ? by : -by),
+                           "must leave between 1 and " + std::to_string(kMaxWorkers) +
+                               " workers; there are " + std::to_string(target_)});
+  }
+  target_ = static_cast<unsigned>(wanted);
+  apply_target("asked for");
+}
+
+}  // namespace muster

@@ -1,0 +1,198 @@
+// supervisor_results.cpp: how results come back, and who takes them.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <muster/base/log.hpp>
+#include <muster/queues/ring_extents.hpp>
+#include <muster/sync/backoff.hpp>
+
+#include "processes/idle_time.hpp"
+#include "processes/supervisor.hpp"
+
+namespace muster {
+namespace {
+
+// A wake may be missed if a worker has spoilt the bell.
+constexpr Duration kLongestSleep = std::chrono::seconds(1);
+
+// Keeps an extent of a worker's memory until the last who looks at it is gone, also if the worker
+// and its pool have gone before.
+class PinnedExtent {
+ public:
+  PinnedExtent(std::shared_ptr<const WorkerSegment> segment, Tag extent) noexcept
+      : segment_(std::move(segment)), extent_(extent) {}
+  ~PinnedExtent() { RingExtents(segment_->ring(), kPoolIndex).free(extent_); }
+  PinnedExtent(const PinnedExtent&) = delete;
+  PinnedExtent& operator=(const PinnedExtent&) = delete;
+
+ private:
+  const std::shared_ptr<const WorkerSegment> segment_;
+  const Tag extent_;
+};
+
+}  // namespace
+
+unsigned Supervisor::take_results() {
+  unsigned taken = 0;
+  // From behind: a member that has nothing left is taken out of the list, and the last takes its
+  // place.
+  for (std::size_t i = busy_.size(); i-- > 0;) {
+    Member& member = *busy_[i];
+    const unsigned of_this = take_results_of(member);
+    if (of_this == 0) continue;
+    taken += of_this;
+    feed(member);
+    if (member.state == WorkerState::draining && member.in_flight == 0) order_to_stop(member);
+  }
+  return taken;
+}
+
+unsigned Supervisor::take_results_of(Member& member) {
+  const RingSupervisor rings(member.segment->ring(), kPoolIndex);
+  unsigned taken = 0;
+  for (;;) {
+    const Settling settling = rings.collect();
+    if (settling.outcome != TakeOutcome::taken) break;
+    if (!take_result(member, settling)) {
+      MUSTER_LOG(LogLevel::error, "worker " << member.id
+                                            << " has spoilt the memory it shares with its pool, "
+                                               "and is killed");
+      kill(member, EndReason::none);
+      break;
+    }
+    ++taken;
+  }
+  if (taken > 0 && member.in_flight == 0) {
+    if (member.state == WorkerState::busy) member.state = WorkerState::ready;
+    member.idle_since = Time::clock::now();
+  }
+  update_lists(member);
+  return taken;
+}
+
+// False: no correct worker can have left this.
+bool Supervisor::take_result(Member& member, const Settling& settling) {
+  const RingSupervisor rings(member.segment->ring(), kPoolIndex);
+  Flight& flight = member.flights[settling.slot];
+  if (!flight.task || flight.generation != settling.word.generation) return false;
+  const auto status = static_cast<ResultStatus>(rings.result(settling).status);
+  const auto bytes = rings.result_payload(settling);
+  if (!bytes) return false;
+  Bytes value = keep_or_copy(member, settling, *bytes);
+  rings.release(settling);
+  TaskRef task = std::move(flight.task);
+  flight = {};
+  --member.in_flight;
+  if (member.tasks++ == 0) ++first_tasks_;
+  switch (status) {
+    case ResultStatus::value:
+      conclude(std::move(task), std::move(value));
+      return true;
+    case ResultStatus::cancelled:
+      task->progress.is_cancelled = true;
+      [[fallthrough]];
+    case ResultStatus::error:
+      after_failure(std::move(task), {.kind = FailureKind::error, .what = value.to_string()});
+      return true;
+  }
+  after_failure(std::move(task), {.kind = FailureKind::error, .what = "a result of unknown kind"});
+  return true;
+}
+
+// A large one as a view of the worker's memory, as long as enough of that is left for others.
+Bytes Supervisor::keep_or_copy(const Member& member, const Settling& settling,
+                               std::span<const std::byte> bytes) {
+  const SharedRing& ring = member.segment->ring();
+  const bool is_spare = ring.free_extents_approx() > 2 * options_.prefetch;
+  if (bytes.size() <= kInlineResult || !is_spare) return Bytes::copy_of(bytes);
+  const Tag kept = RingSupervisor(ring, kPoolIndex).keep_result(settling);
+  if (kept == 0) return Bytes::copy_of(bytes);
+  return Bytes::view_of(bytes, std::make_shared<PinnedExtent>(member.segment, kept));
+}
+
+// By those who do not have the seat. Whoever has it may wait for one of these.
+void Supervisor::pronounce(std::vector<Verdict> verdicts) {
+  if (verdicts.empty()) return;
+  for (Verdict& verdict : verdicts) verdict.pronounce();
+  bell_.ring();
+}
+
+// Settles outside of the lock: what follows a task may take its time, and may call the pool.
+void Supervisor::collect() {
+  {
+    const MutexLock lock(mutex_);
+    take_results();
+    collected_.swap(verdicts_);
+  }
+  for (Verdict& verdict : collected_) verdict.pronounce();
+  collected_.clear();
+}
+
+bool Supervisor::has_results() const {
+  const MutexLock lock(mutex_);
+  for (const Member* const member : busy_) {
+    if (member->segment->ring().done_approx() > 0) return true;
+  }
+  return false;
+}
+
+// From here on the clerk is on call. What came before it was must not be left behind.
+void Supervisor::leave_seat() {
+  for (;;) {
+    (void)bell_.sleepers().announce(kClerk);
+    if (!has_results()) return;
+    bell_.sleepers().forget(kClerk);
+    collect();
+  }
+}
+
+void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept {
+  if (!seat_.try_lock()) return;
+  const SharedSleepers& sleepers = bell_.sleepers();
+  sleepers.forget(kClerk);
+  const Duration patience = idle_time(options_.idle);
+  Time spin_until = Time::clock::now() + patience;
+  while (!awaited.is_settled()) {
+    if (has_results()) {
+      collect();
+      spin_until = Time::clock::now() + patience;
+      continue;
+    }
+    const Time now = Time::clock::now();
+    if (now >= deadline) break;
+    if (now < spin_until) {
+      spin_pause();
+      continue;
+    }
+    const SharedSleepers::Ticket ticket = sleepers.announce(kWaiter);
+    if (has_results() || awaited.is_settled()) {
+      sleepers.withdraw(ticket);
+    } else {
+      sleepers.park(ticket, std::min<Duration>(deadline - now, kLongestSleep).count());
+    }
+  }
+  leave_seat();
+  seat_.unlock();
+}
+
+// Sleeps until it is called. Waits for the seat, since whoever is just leaving it has called us for
+// what came too late for him.
+void Supervisor::serve_as_clerk() {
+  const SharedSleepers& sleepers = bell_.sleepers();
+  for (;;) {
+    const SharedSleepers::Ticket ticket = sleepers.ticket(kClerk);
+    {
+      const MutexLock lock(mutex_);
+      if (clerk_stops_) return;
+    }
+    {
+      const MutexLock seat(seat_);
+      collect();
+      leave_seat();
+    }
+    sleepers.park(ticket, kForever);
+  }
+}
+
+}  // namespace muster

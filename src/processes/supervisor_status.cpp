@@ -1,0 +1,65 @@
+// supervisor_status.cpp: what a pool says of itself.
+#include "processes/supervisor.hpp"
+
+namespace muster {
+
+ProcessPoolMetrics Supervisor::metrics() const {
+  const MutexLock lock(mutex_);
+  ProcessPoolMetrics now = counts_;
+  now.state = state_;
+  now.queued = waiting_.size();
+  now.delayed = delayed_.size();
+  now.dead_letters = dead_letters_.size();
+  now.workers = target_;
+  for (const auto& member : members_) {
+    now.in_flight += member->in_flight;
+    now.ready += member->takes_tasks() ? 1 : 0;
+    now.busy += member->in_flight > 0 ? 1 : 0;
+  }
+  const std::uint64_t ran = counts_.completed + counts_.failed + counts_.retries;
+  now.reuse_rate = ran == 0 ? 0 : 1 - static_cast<double>(first_tasks_) / static_cast<double>(ran);
+  return now;
+}
+
+std::optional<WorkerStatus> Supervisor::worker_status(unsigned worker) const {
+  const MutexLock lock(mutex_);
+  if (worker >= members_.size()) return std::nullopt;
+  const Member& member = *members_[worker];
+  const WorkerReading reading =
+      member.segment != nullptr ? member.segment->read() : WorkerReading{};
+  return WorkerStatus{.id = member.id,
+                      .state = member.state,
+                      .pid = member.has_process() ? member.process.pid() : -1,
+                      .tasks = member.tasks,
+                      .in_flight = member.in_flight,
+                      .task = reading.task,
+                      .progress = reading.progress,
+                      .restarts = member.restarts,
+                      .last_exit = member.last_exit,
+                      .capabilities = member.abilities != nullptr ? member.abilities->capabilities
+                                                                  : std::vector<std::string>{},
+                      .history = {member.history.begin(), member.history.end()}};
+}
+
+PoolSnapshot Supervisor::snapshot() const {
+  const MutexLock lock(mutex_);
+  PoolSnapshot all;
+  all.tasks = {.succeeded = counts_.completed, .failed = counts_.failed};
+  all.queue = {.size = waiting_.size(),
+               .enqueued = counts_.submitted + counts_.retries,
+               .dequeued = counts_.submitted + counts_.retries - waiting_.size() - delayed_.size()};
+  all.scaling.current = target_;
+  all.back_pressure.rejected = counts_.rejected;
+  for (const auto& member : members_) {
+    PoolSnapshot::Worker worker{.id = member->id,
+                                .state = member->state,
+                                .active = member->in_flight > 0 ? 1U : 0U,
+                                .queued = member->in_flight > 0 ? member->in_flight - 1U : 0U,
+                                .completed = member->tasks};
+    if (member->segment != nullptr) worker.utilisation = member->segment->read().utilisation;
+    all.workers.push_back(worker);
+  }
+  return all;
+}
+
+}  // namespace muster

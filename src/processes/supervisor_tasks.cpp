@@ -1,0 +1,474 @@
+// supervisor_tasks.cpp: how a task is accepted, given to a worker, and ends.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <muster/base/log.hpp>
+#include <muster/policy/key_hash.hpp>
+#include <muster/process_error.hpp>
+#include <muster/queues/ring_extents.hpp>
+#include <muster/queues/ring_producer.hpp>
+
+#include "processes/supervisor.hpp"
+
+namespace muster {
+namespace {
+
+bool has(const std::vector<std::string>& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+std::exception_ptr error_of(const ProcessTask& task, FailureKind kind, const std::string& what,
+                            const std::optional<ExitStatus>& exit) {
+  const std::string& name = task.order.name;
+  const unsigned attempts = task.progress.attempts;
+  switch (kind) {
+    case FailureKind::error:
+      return std::make_exception_ptr(
+          RemoteError({.name = name, .what = what, .attempts = attempts}));
+    case FailureKind::crash:
+      return std::make_exception_ptr(
+          WorkerCrashed({.name = name, .exit = exit.value_or(ExitStatus{}), .attempts = attempts}));
+    case FailureKind::timeout:
+      break;
+  }
+  return std::make_exception_ptr(TimedOut(what));
+}
+
+}  // namespace
+
+Future<Bytes> Supervisor::exec(std::string_view name, Bytes payload, ExecOptions options) {
+  if (std::vector<BadField> bad = validate(options); !bad.empty()) {
+    throw InvalidArgument(std::move(bad));
+  }
+  std::vector<Verdict> verdicts;
+  Future<Bytes> future;
+  {
+    const MutexLock lock(mutex_);
+    check(name, payload, options);
+    future = make_task(name, std::move(payload), std::move(options));
+    verdicts.swap(verdicts_);
+  }
+  pronounce(std::move(verdicts));
+  return future;
+}
+
+std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
+                                                 std::span<const Bytes> payloads,
+                                                 const ExecOptions& options) {
+  if (std::vector<BadField> bad = validate(options); !bad.empty()) {
+    throw InvalidArgument(std::move(bad));
+  }
+  std::vector<Verdict> verdicts;
+  std::vector<Future<Bytes>> futures;
+  futures.reserve(payloads.size());
+  {
+    const MutexLock lock(mutex_);
+    for (const Bytes& payload : payloads) check(name, payload, options);
+    for (const Bytes& payload : payloads) futures.push_back(make_task(name, payload, options));
+    verdicts.swap(verdicts_);
+  }
+  pronounce(std::move(verdicts));
+  return futures;
+}
+
+Future<Bytes> Supervisor::make_task(std::string_view name, Bytes payload, ExecOptions options) {
+  auto* const task = new ProcessTask(weak_from_this(), {.id = next_task_++,
+                                                        .name = std::string(name),
+                                                        .payload = std::move(payload),
+                                                        .options = std::move(options)});
+  Future<Bytes> future{FutureRef<FutureState<Bytes>>(task)};  // one reference is the future's
+  accept(TaskRef(task));
+  return future;
+}
+
+void Supervisor::check(std::string_view name, const Bytes& payload, const ExecOptions& options) {
+  std::vector<BadField> bad;
+  if (abilities_ != nullptr) {
+    if (!abilities_->methods.contains(std::string(name))) {
+      bad.push_back({"name", std::string(name), "must be a task that the workers have"});
+    }
+    const auto can = [&](const auto& member) {
+      return member->abilities != nullptr &&
+             has(member->abilities->capabilities, options.capability);
+    };
+    if (!options.capability.empty() && !has(abilities_->capabilities, options.capability) &&
+        std::none_of(members_.begin(), members_.end(), can)) {
+      bad.push_back({"capability", options.capability, "must be one that a worker has"});
+    }
+  }
+  if (payload.size() > options_.max_payload_bytes) {
+    bad.push_back(
+        {"payload", std::to_string(payload.size()) + " bytes",
+         "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
+  }
+  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+}
+
+void Supervisor::accept(TaskRef task) {
+  ++unsettled_;
+  if (state_ != PoolState::ready && state_ != PoolState::initializing) {
+    const char* const why = state_ == PoolState::uninitialized
+                                ? "the pool was not started: call start() first"
+                                : "the pool was stopped, and takes no more tasks";
+    settle_with(std::move(task), std::make_exception_ptr(Stopped(why)));
+    return;
+  }
+  ++counts_.submitted;
+  if (waiting_.size() + delayed_.size() >= options_.max_queued) {
+    ++counts_.rejected;
+    settle_with(std::move(task),
+                std::make_exception_ptr(QueueFull("as many tasks wait as max_queued allows, " +
+                                                  std::to_string(options_.max_queued) +
+                                                  "; try again later or allow more")));
+    return;
+  }
+  if (task->order.options.run_at && *task->order.options.run_at > Time::clock::now()) {
+    task->progress.state = TaskState::created;
+    const Time due = *task->order.options.run_at;
+    const bool is_next = delayed_.empty() || due < delayed_.next();
+    delayed_.push(due, std::move(task));
+    if (is_next) kick_.give();
+    return;
+  }
+  enqueue(std::move(task));
+}
+
+// A worker with room has nothing waiting that it may have; so a new task goes straight to one.
+void Supervisor::enqueue(TaskRef task) {
+  task->progress.state = TaskState::queued;
+  const ExecOptions& options = task->order.options;
+  std::optional<unsigned> home;
+  if (options.affinity && options.affinity_class != AffinityClass::none) {
+    if (const auto owner = ring_.worker_of(hash_key(*options.affinity))) {
+      const Member& member = *members_[*owner];
+      const bool is_able = options.capability.empty() || member.abilities == nullptr ||
+                           has(member.abilities->capabilities, options.capability);
+      if (is_able) home = member.id;
+    }
+  }
+  Member* member = nullptr;
+  if (home && members_[*home]->place_in_roomy != Member::kNowhere) {
+    member = members_[*home].get();
+  } else if (!home || options.affinity_class == AffinityClass::soft) {
+    member = choose_for(*task);
+  }
+  if (member != nullptr && send(*member, task.another())) return;
+  if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
+}
+
+Member* Supervisor::choose_for(const ProcessTask& task) {
+  if (roomy_.empty()) return nullptr;
+  const std::string& capability = task.order.options.capability;
+  std::vector<Member*> able;
+  if (!capability.empty()) {
+    for (Member* const member : roomy_) {
+      if (has(member->abilities->capabilities, capability)) able.push_back(member);
+    }
+    if (able.empty()) return nullptr;
+  }
+  const std::vector<Member*>& among = capability.empty() ? roomy_ : able;
+  if (among.size() == 1) return among[0];
+  if (strategy_ != nullptr) return choose_by_strategy(task, among);
+  const auto load_of = [&among](std::size_t i) {
+    const Member& member = *among[i];
+    const WorkerReading reading = member.segment->read();
+    return WorkerLoad{.pending = member.in_flight,
+                      .idle = member.in_flight == 0,
+                      .used = static_cast<double>(member.tasks),
+                      .consumed = reading.busy_time,
+                      .utilisation = static_cast<float>(reading.utilisation)};
+  };
+  return among[choose(*built_in_of(options_.strategy), among.size(), turn_, random_, load_of)];
+}
+
+// A strategy cannot break the pool: without a good answer the first one gets it.
+Member* Supervisor::choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among) {
+  std::vector<WorkerInfo> infos;
+  for (const Member* const member : among) {
+    infos.push_back({.id = member->id,
+                     .state = member->state,
+                     .tasks_done = member->tasks,
+                     .active = std::min(member->in_flight, 1U),
+                     .queued = member->in_flight - std::min(member->in_flight, 1U),
+                     .utilisation = member->segment->read().utilisation});
+  }
+  const ExecOptions& options = task.order.options;
+  try {
+    const auto selection = strategy_->select(infos, {.id = task.order.id,
+                                                     .name = task.order.name,
+                                                     .priority = options.priority,
+                                                     .affinity = options.affinity});
+    for (Member* const member : among) {
+      if (selection && member->id == selection->worker) return member;
+    }
+  } catch (const std::exception& error) {
+    MUSTER_LOG(LogLevel::warning, "strategy " << strategy_->name() << " threw: " << error.what());
+  }
+  ++counts_.strategy_fallbacks;
+  return among[0];
+}
+
+// As many tasks as it may have, of those that wait.
+void Supervisor::feed(Member& member) {
+  while (member.takes_tasks() && member.in_flight < options_.prefetch && !waiting_.empty()) {
+    const WaitingTasks::Taker taker{.worker = member.id,
+                                    .capabilities = member.abilities->capabilities};
+    TaskRef task = waiting_.pop_for(taker);
+    if (!task && member.in_flight == 0) task = waiting_.pop_soft_for(taker);
+    if (!task) break;
+    if (!send(member, task.another())) {
+      if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), member.id);
+      break;
+    }
+  }
+  update_lists(member);
+}
+
+// False: it has no place for it now, or the task has failed, as its state says.
+bool Supervisor::send(Member& member, TaskRef task) {
+  const TaskOrder& order = task->order;
+  const auto method = member.abilities->methods.find(order.name);
+  if (method == member.abilities->methods.end()) {
+    after_failure(std::move(task), {.what = "worker " + std::to_string(member.id) +
+                                            " has no task of this name any more"});
+    return false;
+  }
+  TaskContents contents;
+  contents.priority = static_cast<std::int16_t>(order.options.priority);
+  contents.payload_bytes = static_cast<std::uint32_t>(order.payload.size());
+  contents.method = method->second;
+  contents.id = order.id;
+  contents.flags = static_cast<std::uint16_t>(task->progress.attempts + 1);
+  const Time now = Time::clock::now();
+  contents.timestamp = static_cast<std::uint64_t>(now.time_since_epoch().count());
+  if (order.payload.size() <= kInlinePayload) {
+    std::memcpy(contents.payload.data(), order.payload.span().data(), order.payload.size());
+  } else if (const auto extent = write_extent(member, order.payload)) {
+    contents.extent = *extent;
+  } else {
+    return false;
+  }
+  const SharedRing& ring = member.segment->ring();
+  const Submitted submitted = RingProducer(ring, kPoolIndex).submit(contents);
+  if (submitted.outcome != SubmitOutcome::submitted) {
+    if (contents.extent != 0) RingExtents(ring, kPoolIndex).free(contents.extent);
+    return false;
+  }
+  task->progress.state = TaskState::dequeued;
+  task->progress.worker = member.id;
+  task->progress.began = now;
+  ++task->progress.attempts;
+  if (const auto& timeout = order.options.timeout) {
+    const Time due = now + *timeout;
+    const bool is_next = timeouts_.empty() || due < timeouts_.next();
+    timeouts_.push(due, {task.another(), task->progress.attempts});
+    if (is_next) kick_.give();
+  }
+  member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation};
+  ++member.in_flight;
+  member.state = WorkerState::busy;
+  update_lists(member);
+  return true;
+}
+
+// Nothing: no extent is free, or there is no memory for it.
+std::optional<Tag> Supervisor::write_extent(Member& member, const Bytes& payload) {
+  const RingExtents extents(member.segment->ring(), kPoolIndex);
+  const Allocated extent = extents.allocate();
+  if (extent.outcome != TakeOutcome::taken) return std::nullopt;
+  const std::span<std::byte> memory = extents.memory(extent.tag);
+  if (memory.size() < payload.size() || !member.segment->reserve(memory.data(), payload.size())) {
+    extents.free(extent.tag);
+    return std::nullopt;
+  }
+  std::memcpy(memory.data(), payload.span().data(), payload.size());
+  return extent.tag;
+}
+
+// Behind all that it has.
+void Supervisor::order_to_stop(Member& member) {
+  TaskContents contents;
+  contents.method = kStopOrder;
+  const Submitted submitted = RingProducer(member.segment->ring(), kPoolIndex).submit(contents);
+  member.state = WorkerState::terminating;
+  member.past.reason = EndReason::asked;
+  if (member.health) member.health->expect_end();
+  // There is always a slot for it; if not, the memory is not to be trusted.
+  if (submitted.outcome != SubmitOutcome::submitted) kill(member, EndReason::asked);
+  update_lists(member);
+}
+
+void Supervisor::update_lists(Member& member) {
+  const auto keep = [&member](std::vector<Member*>& list, std::size_t Member::* place, bool is_in) {
+    if (is_in == (member.*place != Member::kNowhere)) return;
+    if (is_in) {
+      member.*place = list.size();
+      list.push_back(&member);
+      return;
+    }
+    Member* const last = list.back();
+    list[member.*place] = last;
+    last->*place = member.*place;
+    list.pop_back();
+    member.*place = Member::kNowhere;
+  };
+  keep(roomy_, &Member::place_in_roomy,
+       member.takes_tasks() && member.in_flight < options_.prefetch);
+  keep(busy_, &Member::place_in_busy, member.in_flight > 0);
+}
+
+void Supervisor::conclude(TaskRef task, Bytes value) {
+  task->progress.state = TaskState::completed;
+  ++counts_.completed;
+  --unsettled_;
+  verdicts_.push_back({std::move(task), std::move(value), nullptr});
+  if (unsettled_ == 0) changed_.notify_all();
+}
+
+void Supervisor::settle_with(TaskRef task, std::exception_ptr error) {
+  task->progress.state = TaskState::failed;
+  ++counts_.failed;
+  --unsettled_;
+  verdicts_.push_back({std::move(task), Bytes(), std::move(error)});
+  if (unsettled_ == 0) changed_.notify_all();
+}
+
+void Supervisor::after_failure(TaskRef task, Mishap mishap) {
+  if (task->progress.is_cancelled) {
+    settle_with(std::move(task), std::make_exception_ptr(Cancelled("the task was cancelled")));
+    return;
+  }
+  if (discards_) {
+    settle_with(std::move(task),
+                std::make_exception_ptr(Stopped("the pool was stopped while the task ran")));
+    return;
+  }
+  const ExecOptions& options = task->order.options;
+  const RetryOptions& retry = options.retry ? *options.retry : options_.retry;
+  std::optional<Duration> delay;
+  if (options.idempotent) {
+    try {
+      delay = delay_before_retry(retry, {.kind = mishap.kind, .attempt = task->progress.attempts},
+                                 random_.real());
+    } catch (const std::exception& error) {
+      mishap.what += std::string("; and its function of delays threw: ") + error.what();
+    }
+  }
+  if (!delay) {
+    bury(std::move(task), mishap);
+    return;
+  }
+  ++counts_.retries;
+  if (*delay == Duration::zero()) {
+    enqueue(std::move(task));
+    return;
+  }
+  task->progress.state = TaskState::retry_pending;
+  delayed_.push(Time::clock::now() + *delay, std::move(task));
+  kick_.give();
+}
+
+void Supervisor::bury(TaskRef task, const Mishap& mishap) {
+  const std::exception_ptr error = error_of(*task, mishap.kind, mishap.what, mishap.exit);
+  const std::string what = message_of(error);
+  const TaskOrder& order = task->order;
+  const TaskProgress& progress = task->progress;
+  notices_.tell([&] { return DeadLettered{order.name, what, progress.attempts}; });
+  ++counts_.dead_lettered;
+  dead_letters_.add({.id = order.id,
+                     .name = order.name,
+                     .payload = order.payload,
+                     .options = order.options,
+                     .attempts = progress.attempts,
+                     .kind = mishap.kind,
+                     .what = what,
+                     .exit = mishap.exit,
+                     .worker = progress.worker,
+                     .time = Time::clock::now()});
+  settle_with(std::move(task), error);
+}
+
+bool Supervisor::cancel(ProcessTask& task) {
+  std::vector<Verdict> verdicts;
+  bool is_done = false;
+  {
+    const MutexLock lock(mutex_);
+    TaskProgress& progress = task.progress;
+    switch (progress.state) {
+      case TaskState::created:
+      case TaskState::queued:
+      case TaskState::retry_pending:
+        task.add_reference();
+        settle_with(
+            TaskRef(&task),
+            std::make_exception_ptr(Cancelled(task.describe() + " was cancelled before it began")));
+        is_done = true;
+        break;
+      case TaskState::dequeued:
+        is_done = cancel_in_flight(task);
+        break;
+      case TaskState::completed:
+      case TaskState::failed:
+        break;
+    }
+    verdicts.swap(verdicts_);
+  }
+  pronounce(std::move(verdicts));
+  return is_done;
+}
+
+// It may have begun: its worker is told, and killed if the task allows that.
+bool Supervisor::cancel_in_flight(ProcessTask& task) {
+  Member& member = *members_[task.progress.worker];
+  const SharedRing& ring = member.segment->ring();
+  for (SlotIndex slot = 0; slot < member.flights.size(); ++slot) {
+    const Flight& flight = member.flights[slot];
+    if (!flight.task || &*flight.task != &task) continue;
+    RingProducer(ring, kPoolIndex).cancel({.slot = slot, .generation = flight.generation});
+    // The flag stands and nobody has claimed it: whoever does will see the flag.
+    if (ring.word(slot).state == SlotState::ready) return true;
+  }
+  if (!task.order.options.killable) return false;
+  task.progress.is_cancelled = true;
+  kill(member, EndReason::asked);
+  return true;
+}
+
+void Supervisor::discard_waiting() {
+  const auto drop = [this](TaskRef task) MUSTER_REQUIRES(mutex_) {
+    settle_with(std::move(task),
+                std::make_exception_ptr(Stopped("the pool was stopped before the task began")));
+  };
+  for (TaskRef& task : waiting_.take_all()) drop(std::move(task));
+  while (!delayed_.empty()) {
+    TaskRef task = delayed_.pop();
+    const TaskState state = task->progress.state;
+    if (state == TaskState::created || state == TaskState::retry_pending) drop(std::move(task));
+  }
+}
+
+std::vector<DeadLetter> Supervisor::dead_letters() const {
+  const MutexLock lock(mutex_);
+  return dead_letters_.all();
+}
+
+std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
+  std::optional<DeadLetter> letter;
+  {
+    const MutexLock lock(mutex_);
+    letter = dead_letters_.take(id);
+  }
+  if (!letter) return std::nullopt;
+  letter->options.run_at.reset();
+  return exec(letter->name, std::move(letter->payload), std::move(letter->options));
+}
+
+bool Supervisor::discard(std::uint64_t id) {
+  const MutexLock lock(mutex_);
+  return dead_letters_.take(id).has_value();
+}
+
+}  // namespace muster

@@ -1,0 +1,331 @@
+// supervisor_workers.cpp: how workers come, get ready, end, and what becomes of what they had.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <poll.h>
+#include <sys/socket.h>
+#include <utility>
+
+#include <muster/base/log.hpp>
+#include <muster/queues/ring_supervisor.hpp>
+
+#include "processes/hello.hpp"
+#include "processes/supervisor.hpp"
+#include "processes/worker_process.hpp"
+
+namespace muster {
+namespace {
+
+struct SocketPair {
+  FileDescriptor ours;    // does not wait
+  FileDescriptor theirs;  // waits
+};
+
+SocketPair make_sockets() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw SystemFailure("make a pair of sockets for a worker", errno, "close descriptors");
+  }
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+// The kernel has killed it, and may take a moment.
+void await_death(const ProcessHandle& process) {
+  pollfd wait{.fd = process.descriptor(), .events = POLLIN, .revents = 0};
+  if (process) (void)poll(&wait, 1, 5000);
+}
+
+}  // namespace
+
+// Throws SystemFailure if there are not the means.
+void Supervisor::launch(Member& member) {
+  auto segment = std::make_shared<const WorkerSegment>(WorkerSegment::create(geometry_));
+  WorkerBoard& board = segment->board();
+  board.worker = member.id;
+  board.heartbeat_ns = static_cast<std::uint64_t>(options_.health.heartbeat.count());
+  board.idle_policy = static_cast<std::uint32_t>(options_.idle);
+  SocketPair sockets = make_sockets();
+  LaunchOptions launch{.program = options_.program,
+                       .arguments = options_.arguments,
+                       .environment = options_.environment,
+                       .working_directory = options_.working_directory,
+                       .descriptors = descriptors_for({.control = sockets.theirs.get(),
+                                                       .segment = segment->descriptor(),
+                                                       .bell = bell_.descriptor()}),
+                       .limits = options_.limits,
+                       .nice = options_.nice,
+                       .oom_score_adj = options_.oom_score_adj,
+                       .no_new_privileges = options_.no_new_privileges};
+  launch.environment.push_back({kWorkerVariable, std::to_string(member.id)});
+  const std::uint64_t run = next_run_++;
+  FileDescriptor output;
+  FileDescriptor errors;
+  if (capture_ != nullptr) {
+    output = capture_->open(run << kRunShift | member.id, OutputStream::standard_output);
+    errors = capture_->open(run << kRunShift | member.id, OutputStream::standard_error);
+    launch.standard_output = output.get();
+    launch.standard_error = errors.get();
+  }
+  if (spawner_->launch(run, launch) != LaunchOutcome::sent) return;  // full or lost: later
+  member.run = run;
+  member.state = WorkerState::warming;
+  member.control = std::move(sockets.ours);
+  member.segment = std::move(segment);
+  member.abilities = std::make_shared<Abilities>();
+  member.flights.clear();
+  member.flights.resize(geometry_.slots);
+  member.in_flight = 0;
+  member.tasks = 0;
+  member.beats = 0;
+  member.first_memory = 0;
+  member.luck = random_.real();
+  member.launched = Time::clock::now();
+  member.past = {};
+  member.health.reset();
+  member.is_recycled = false;
+  ++counts_.starts;
+}
+
+void Supervisor::launch_missing(Time now) {
+  if (spawner_ == nullptr || state_ == PoolState::shut_down) return;
+  if (respawn_.next_spawn(now) > now) return;
+  for (const auto& member : members_) {
+    if (member->has_process() || member->id >= target_) continue;
+    if (member->stays_down) continue;
+    try {
+      launch(*member);
+    } catch (const Error& error) {
+      MUSTER_LOG(LogLevel::warning, "cannot start worker " << member->id << ": " << error.what());
+      start_failure_ = error.what();
+      (void)respawn_.note_death(Stage::before_ready, now);
+      return;
+    }
+  }
+}
+
+Member* Supervisor::member_of_run(std::uint64_t run) {
+  for (const auto& member : members_) {
+    if (member->run == run) return member.get();
+  }
+  return nullptr;
+}
+
+void Supervisor::receive_spawner_events() {
+  while (spawner_ != nullptr) {
+    std::optional<SpawnerEvent> event = spawner_->try_receive();
+    if (!event) return;
+    if (auto* const started = std::get_if<WorkerStarted>(&*event)) {
+      on_started(*started);
+    } else if (const auto* const refused = std::get_if<WorkerRefused>(&*event)) {
+      on_refused(*refused);
+    } else if (const auto* const ended = std::get_if<WorkerEnded>(&*event)) {
+      if (Member* const member = member_of_run(ended->worker)) on_ended(*member, ended->end);
+    } else {
+      on_spawner_lost();
+    }
+  }
+}
+
+void Supervisor::on_started(WorkerStarted& started) {
+  Member* const member = member_of_run(started.worker);
+  if (member == nullptr) return;
+  member->process = std::move(started.process);
+  if (member->past.was_killed) member->process.send_signal(SIGKILL);  // it was to go before it came
+}
+
+void Supervisor::on_refused(const WorkerRefused& refused) {
+  Member* const member = member_of_run(refused.worker);
+  if (member == nullptr) return;
+  start_failure_ = refused.failure().what();
+  MUSTER_LOG(LogLevel::warning, start_failure_);
+  on_ended(*member, std::nullopt);
+}
+
+// The one place where a process is done with. Until here its memory may still change.
+void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) {
+  const Time now = Time::clock::now();
+  const ExitStatus status = classify(end, member.past);
+  const bool was_expected = member.past.reason == EndReason::asked;
+  if (capture_ != nullptr) capture_->finish(member.run << kRunShift | member.id);
+  if (member.state == WorkerState::warming && start_failure_.empty()) {
+    start_failure_ = describe(status);
+  }
+  member.last_exit = status;
+  member.state = was_expected || status.kind == ExitKind::recycled ? WorkerState::terminated
+                                                                   : WorkerState::failed;
+  take_back_flights(member, status);
+  update_lists(member);
+  member.process = ProcessHandle();
+  member.control.reset();
+  member.segment.reset();
+  member.health.reset();
+  member.stays_down = member.state == WorkerState::failed && !options_.auto_restart;
+  if (member.state == WorkerState::failed && status.kind != ExitKind::timeout) {
+    ++counts_.crashes;
+    notices_.tell([&] { return WorkerDied{member.id, describe(status)}; });
+    const Stage stage = member.past.was_ready ? Stage::after_ready : Stage::before_ready;
+    if (respawn_.note_death(stage, now)) {
+      const Duration pause = respawn_.next_spawn(now) - now;
+      notices_.tell([&] { return CrashLoop{pause}; });
+    }
+  }
+  if (member.id < target_) ++member.restarts;
+  if (member.is_removed) {
+    ring_.remove(member.id);
+    for (TaskRef& task : waiting_.take_all_of(member.id)) enqueue(std::move(task));
+  }
+  changed_.notify_all();
+}
+
+// Results that it had ready count; what it had begun has failed; what it had not waits again.
+void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
+  if (member.in_flight == 0) return;
+  const RingSupervisor rings(member.segment->ring(), kPoolIndex);
+  std::array<Settling, 16> found;
+  SweepResult swept;
+  std::vector<bool> had_begun(member.flights.size());
+  do {
+    swept = rings.sweep(kWorkerIndex, found);
+    for (std::uint32_t i = 0; i < swept.count; ++i) had_begun[found[i].slot] = true;
+  } while (swept.outcome == SweepOutcome::more);
+  (void)take_results_of(member);
+  for (SlotIndex slot = 0; slot < member.flights.size(); ++slot) {
+    TaskRef task = std::move(member.flights[slot].task);
+    if (!task) continue;
+    --member.in_flight;
+    if (had_begun[slot]) {
+      const FailureKind kind = failure_kind(status.kind);
+      const std::string what = kind == FailureKind::timeout
+                                   ? task->describe() + " ran longer than its timeout"
+                                   : describe(status);
+      after_failure(std::move(task), {.kind = kind, .what = what, .exit = status});
+    } else {
+      --task->progress.attempts;
+      enqueue(std::move(task));
+    }
+  }
+}
+
+void Supervisor::on_spawner_lost() {
+  MUSTER_LOG(LogLevel::error, "the spawner of a process pool was killed; a new one is started");
+  std::vector<Member*> orphans;
+  for (const auto& member : members_) {
+    if (member->has_process()) orphans.push_back(member.get());
+  }
+  for (const Member* const member : orphans) await_death(member->process);
+  for (Member* const member : orphans) on_ended(*member, member->process.try_reap());
+  spawner_.reset();
+  if (state_ == PoolState::shut_down) return;
+  try {
+    spawner_ = std::make_unique<Spawner>(SpawnerOptions{.start_timeout = options_.start_timeout});
+  } catch (const Error& error) {
+    MUSTER_LOG(LogLevel::error, "there will be no more workers: " << error.what());
+  }
+}
+
+void Supervisor::read_hello(Member& member) {
+  auto abilities = std::make_shared<Abilities>(*member.abilities);
+  std::string why;
+  const HelloOutcome outcome = hear_hello(member.control.get(), *abilities, why);
+  member.abilities = std::move(abilities);
+  switch (outcome) {
+    case HelloOutcome::more:
+      return;
+    case HelloOutcome::ready:
+      become_ready(member);
+      return;
+    case HelloOutcome::failed:
+      start_failure_ = "worker " + std::to_string(member.id) + " cannot begin: " + why;
+      MUSTER_LOG(LogLevel::warning, start_failure_);
+      [[fallthrough]];
+    case HelloOutcome::closed:
+      member.control.reset();
+      kill(member, EndReason::none);
+      return;
+  }
+}
+
+void Supervisor::become_ready(Member& member) {
+  const Time now = Time::clock::now();
+  member.control.reset();
+  member.past.was_ready = true;
+  member.ready_since = now;
+  member.idle_since = now;
+  member.health.emplace(options_.health, VitalSigns{}, now);
+  respawn_.note_ready();
+  abilities_ = member.abilities;
+  if (member.state != WorkerState::warming) return;  // told to end meanwhile
+  member.state = WorkerState::ready;
+  ring_.add(member.id);
+  update_lists(member);
+  if (member.id >= target_) {
+    retire(member);
+  } else {
+    feed(member);
+  }
+  if (state_ == PoolState::initializing) state_ = PoolState::ready;
+  changed_.notify_all();
+}
+
+// It gets nothing more, and ends when it has done what it has.
+void Supervisor::retire(Member& member) {
+  if (member.state == WorkerState::warming) {
+    kill(member, EndReason::asked);
+    return;
+  }
+  if (!member.takes_tasks()) return;
+  member.state = WorkerState::draining;
+  if (member.in_flight == 0) order_to_stop(member);
+  update_lists(member);
+}
+
+// SIGTERM now, SIGKILL when its grace has passed.
+void Supervisor::end_process(Member& member, EndReason reason) {
+  member.past.reason = reason;
+  if (member.health) member.health->expect_end();
+  member.process.send_signal(SIGTERM);
+  update_lists(member);
+}
+
+void Supervisor::kill(Member& member, EndReason reason) {
+  if (!member.has_process()) return;
+  member.state = WorkerState::terminating;
+  member.past.reason = reason;
+  member.past.was_killed = true;
+  update_lists(member);
+  if (member.process) member.process.send_signal(SIGKILL);
+}
+
+// So many members should be there: the lowest numbers.
+void Supervisor::apply_target(const std::string& reason) {
+  unsigned before = 0;
+  for (const auto& member : members_) before += member->is_removed ? 0 : 1;
+  while (members_.size() < target_) {
+    members_.push_back(std::make_unique<Member>(static_cast<unsigned>(members_.size())));
+  }
+  for (const auto& member : members_) {
+    const bool is_wanted = member->id < target_;
+    if (is_wanted) {
+      member->is_removed = false;
+      continue;
+    }
+    if (member->is_removed) continue;
+    member->is_removed = true;
+    if (member->has_process()) {
+      retire(*member);
+    } else {
+      ring_.remove(member->id);
+      for (TaskRef& task : waiting_.take_all_of(member->id)) enqueue(std::move(task));
+    }
+  }
+  const unsigned total = target_;
+  if (total > before && before > 0) {
+    notices_.tell([&] { return ScaledUp{total - before, total, reason}; });
+  } else if (total < before) {
+    notices_.tell([&] { return ScaledDown{before - total, total, reason}; });
+  }
+  kick_.give();
+}
+
+}  // namespace muster

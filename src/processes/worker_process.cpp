@@ -1,0 +1,214 @@
+// worker_process.cpp: the loop of a worker.
+#include "processes/worker_process.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <muster/processes/process_figures.hpp>
+#include <muster/queues/ring_extents.hpp>
+#include <muster/sync/backoff.hpp>
+
+#include "processes/hello.hpp"
+#include "processes/idle_time.hpp"
+
+namespace muster {
+namespace {
+
+constexpr int kControl = 3;
+constexpr int kSegment = 4;
+constexpr int kBell = 5;
+
+}  // namespace
+
+std::vector<int> descriptors_for(const WorkerDescriptors& given) {
+  return {given.control, given.segment, given.bell};
+}
+
+// What a task sees of us.
+class WorkerProcess::Context final : public TaskContext {
+ public:
+  Context(const TaskFacts& facts, const WorkerProcess& process, const Claim& claim) noexcept
+      : TaskContext(facts), process_(process), claim_(claim) {}
+
+ private:
+  void report_progress(double fraction) noexcept override {
+    // relaxed: a figure.
+    process_.segment_.board().progress.store(static_cast<float>(fraction), relaxed);
+  }
+  [[nodiscard]] bool is_cancelled() const noexcept override {
+    return process_.worker_.cancelled(claim_);
+  }
+
+  const WorkerProcess& process_;
+  const Claim& claim_;
+};
+
+WorkerProcess::WorkerProcess(const Registry& registry)
+    : registry_(registry),
+      control_(kControl),
+      segment_(WorkerSegment::attach(FileDescriptor(kSegment))),
+      bell_(Bell::attach(FileDescriptor(kBell))),
+      worker_(segment_.ring(), kWorkerIndex) {}
+
+WorkerProcess::~WorkerProcess() {
+  {
+    const MutexLock lock(mutex_);
+    stops_ = true;
+  }
+  stopping_.notify_all();
+  if (heart_.joinable()) heart_.join();
+}
+
+int WorkerProcess::run() {
+  if (!get_ready()) return EXIT_FAILURE;
+  idle_since_ = Time::clock::now();
+  for (;;) {
+    const Claim claim = await_claim();
+    if (worker_.contents(claim).method == kStopOrder) return EXIT_SUCCESS;
+    serve(claim);
+  }
+}
+
+bool WorkerProcess::get_ready() {
+  if (!segment_.ring().occupy(kWorkerIndex, static_cast<std::uint64_t>(getpid()))) {
+    say_failure(control_.get(), "another process has its place");
+    return false;
+  }
+  try {
+    registry_.run_start_hooks();
+  } catch (const std::exception& error) {
+    say_failure(control_.get(), error.what());
+    return false;
+  }
+  beat();
+  heart_ = std::thread([this] { beat_for_ever(); });
+  const bool is_heard = say_hello(control_.get(), registry_);
+  control_.reset();
+  return is_heard;
+}
+
+Claim WorkerProcess::await_claim() const {
+  const SharedSleepers sleepers = segment_.ring().sleepers(Awaited::work);
+  const auto policy = static_cast<IdlePolicy>(segment_.board().idle_policy);
+  Claim claim = worker_.claim();
+  if (claim.outcome == TakeOutcome::taken) return claim;
+  Time spin_until = Time::clock::now() + idle_time(policy);
+  for (;;) {
+    for (unsigned look = 0; look < 16; ++look) {
+      claim = worker_.claim();
+      if (claim.outcome == TakeOutcome::taken) return claim;
+      spin_pause();
+    }
+    if (Time::clock::now() < spin_until) continue;
+    const SharedSleepers::Ticket ticket = sleepers.announce(kWorkerIndex);
+    claim = worker_.claim();
+    if (claim.outcome == TakeOutcome::taken) {
+      sleepers.withdraw(ticket);
+      return claim;
+    }
+    sleepers.park(ticket, kForever);
+    spin_until = Time::clock::now() + idle_time(policy);
+  }
+}
+
+void WorkerProcess::serve(const Claim& claim) {
+  const TaskContents contents = worker_.contents(claim);
+  const std::vector<std::string>& names = registry_.names();
+  const bool is_known = contents.method < names.size();
+  Context context({.id = contents.id,
+                   .name = is_known ? std::string_view(names[contents.method]) : "",
+                   .attempt = contents.flags,
+                   .worker = segment_.board().worker},
+                  *this, claim);
+  WorkerBoard& board = segment_.board();
+  const Time began = Time::clock::now();
+  // relaxed: figures, each by itself.
+  const auto tell = [](auto& figure, auto value) { figure.store(value, relaxed); };
+  tell(board.progress, 0.0F);
+  tell(board.started_ns, static_cast<std::uint64_t>(began.time_since_epoch().count()));
+  tell(board.task, contents.id);
+  const TaskResult result = context.cancelled() ? result_of(ResultStatus::cancelled, {})
+                                                : run_task(context, contents.method, claim);
+  const Time ended = Time::clock::now();
+  tell(board.task, std::uint64_t{0});
+  worker_.record({.busy_ns = static_cast<std::uint64_t>((ended - began).count()),
+                  .idle_ns = static_cast<std::uint64_t>((began - idle_since_).count())});
+  idle_since_ = ended;
+  if (worker_.complete(claim, result) != HandOver::done) {
+    throw std::runtime_error("the memory shared with the pool is damaged");
+  }
+  bell_.ring();
+  registry_.run_after_task_hooks(context);  // throwing ends the worker, but the task is done
+}
+
+TaskResult WorkerProcess::run_task(Context& context, std::uint32_t method, const Claim& claim) {
+  try {
+    const auto bytes = worker_.payload(claim);
+    if (!bytes) throw std::runtime_error("the memory shared with the pool is damaged");
+    // Nothing is copied: what the task wants to keep it must copy itself.
+    const Bytes payload = Bytes::view_of(*bytes, nullptr);
+    return result_of(ResultStatus::value, registry_.run(method, context, payload));
+  } catch (const std::exception& error) {
+    return error_result(error.what());
+  } catch (...) {
+    return error_result("something that is no std::exception");
+  }
+}
+
+TaskResult WorkerProcess::error_result(std::string_view what) {
+  const std::size_t most = segment_.ring().geometry().extent_bytes;
+  return result_of(ResultStatus::error, Bytes::copy_of(what.substr(0, most)));
+}
+
+TaskResult WorkerProcess::result_of(ResultStatus status, const Bytes& value) {
+  TaskResult result;
+  result.status = static_cast<std::uint32_t>(status);
+  result.payload_bytes = static_cast<std::uint32_t>(value.size());
+  if (value.size() <= kInlineResult) {
+    std::memcpy(result.payload.data(), value.span().data(), value.size());
+    return result;
+  }
+  const RingExtents extents(segment_.ring(), kWorkerIndex);
+  if (value.size() > segment_.ring().geometry().extent_bytes) {
+    return error_result("its result of " + std::to_string(value.size()) +
+                        " bytes is more than max_payload_bytes of the pool allows");
+  }
+  const Allocated extent = extents.allocate();
+  if (extent.outcome != TakeOutcome::taken) return error_result("no room for its result");
+  const std::span<std::byte> memory = extents.memory(extent.tag);
+  if (!segment_.reserve(memory.data(), value.size())) {
+    extents.free(extent.tag);
+    return error_result("no memory for its result");
+  }
+  std::memcpy(memory.data(), value.span().data(), value.size());
+  result.extent = extent.tag;
+  return result;
+}
+
+void WorkerProcess::beat_for_ever() {
+  const Duration pause(segment_.board().heartbeat_ns);
+  MutexLock lock(mutex_);
+  while (!stops_) {
+    stopping_.wait_until(mutex_, Time::clock::now() + pause);
+    beat();
+  }
+}
+
+void WorkerProcess::beat() {
+  WorkerBoard& board = segment_.board();
+  if (const auto figures = read_process_figures(RealFiles(), getpid())) {
+    const auto cpu_ns = static_cast<std::uint64_t>(figures->cpu_time.count());
+    board.anonymous_bytes.store(figures->anonymous_bytes, relaxed);  // relaxed: a figure
+    board.cpu_ns.store(cpu_ns, relaxed);                             // relaxed: a figure
+  }
+  // relaxed: any change is a sign of life.
+  segment_.ring().participant(kWorkerIndex).heartbeat.fetch_add(1, relaxed);
+}
+
+}  // namespace muster

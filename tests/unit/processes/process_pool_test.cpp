@@ -1,0 +1,286 @@
+// process_pool_test.cpp: tasks on worker processes, and what becomes of them.
+#include <chrono>
+#include <csignal>
+#include <set>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/process_pool.hpp>
+
+#include "process_testing.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Retries at once, so that tests need not wait.
+RetryOptions at_once(unsigned attempts) {
+  return {.max_attempts = attempts, .delay = fixed(0s), .jitter = 0};
+}
+
+template <class Condition>
+void wait_until(const Condition& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (!condition()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it did not come about";
+    pause_for(1ms);
+  }
+}
+
+// What get() throws, in words.
+template <class Exception>
+std::string thrown_by(Future<Bytes> future) {
+  try {
+    (void)future.get();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(ProcessPool, RunsATaskInAnotherProcess) {
+  ProcessPool pool({.workers = 1});
+  EXPECT_EQ(pool.exec("echo", "hello").get().text(), "hello");
+  EXPECT_NE(pool.call<int>("pid").get(), getpid());
+}
+
+TEST(ProcessPool, CallsTakeAndGiveValues) {
+  ProcessPool pool({.workers = 2});
+  EXPECT_EQ(pool.call<int>("sum", 2, 40).get(), 42);
+  EXPECT_EQ(pool.call<std::string>("echo", std::string("text")).get(), "text");
+  EXPECT_EQ(pool.call_with<std::uint32_t>({.priority = 3}, "attempt").get(), 1U);
+}
+
+TEST(ProcessPool, PayloadsAndResultsOfAllSizesComeThroughWhole) {
+  ProcessPool pool({.workers = 2, .max_payload_bytes = 4 << 20});
+  for (const std::size_t size : {0, 1, 24, 25, 48, 49, 64, 4095, 4096, 100'000, 4 << 20}) {
+    std::string text(size, 'a');
+    for (std::size_t i = 0; i < size; i += 97) text[i] = static_cast<char>('b' + i % 20);
+    EXPECT_EQ(pool.exec("echo", text).get().text(), text) << size;
+  }
+}
+
+TEST(ProcessPool, ManyTasksInFlightAllComeBack) {
+  for (const unsigned prefetch : {1U, 8U}) {
+    ProcessPool pool({.workers = 3, .prefetch = prefetch});
+    std::vector<Future<int>> sums;
+    for (int i = 0; i < 2000; ++i) sums.push_back(pool.call<int>("sum", i, 1));
+    for (int i = 0; i < 2000; ++i) EXPECT_EQ(sums[static_cast<std::size_t>(i)].get(), i + 1);
+    const ProcessPoolMetrics metrics = pool.metrics();
+    EXPECT_EQ(metrics.submitted, 2000U);
+    EXPECT_EQ(metrics.completed, 2000U);
+    EXPECT_EQ(metrics.queued + metrics.in_flight, 0U);
+    EXPECT_GT(metrics.reuse_rate, 0.99);
+  }
+}
+
+TEST(ProcessPool, LargeResultsOutliveTheirPool) {
+  std::vector<Bytes> results;
+  {
+    ProcessPool pool({.workers = 1, .max_payload_bytes = 1 << 20});
+    for (int i = 0; i < 20; ++i) {  // more than can be pinned
+      results.push_back(pool.exec("echo", std::string(200'000, static_cast<char>('a' + i))).get());
+    }
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(results[static_cast<std::size_t>(i)].text(),
+              std::string(200'000, static_cast<char>('a' + i)));
+  }
+}
+
+TEST(ProcessPool, WhatATaskThrowsIsToldByItsFuture) {
+  ProcessPool pool({.workers = 1, .retry = at_once(2)});
+  EXPECT_EQ(thrown_by<RemoteError>(pool.exec("throw", "no luck")),
+            "task \"throw\" failed in its worker (attempt 2, the last): no luck");
+  EXPECT_NE(thrown_by<RemoteError>(pool.exec("throw_number")).find("no std::exception"),
+            std::string::npos);
+  EXPECT_EQ(pool.exec("echo", "still there").get().text(), "still there");
+  EXPECT_EQ(pool.metrics().crashes, 0U);
+}
+
+TEST(ProcessPool, ACrashCostsOneAttemptAndNothingElse) {
+  ProcessPool pool({.workers = 2, .retry = at_once(3)});
+  std::vector<Future<int>> others;
+  for (int i = 0; i < 100; ++i) others.push_back(pool.call<int>("sum", i, i));
+  EXPECT_EQ(pool.call<int>("die_until", 3U).get(), 3);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(others[static_cast<std::size_t>(i)].get(), 2 * i);
+  EXPECT_EQ(pool.metrics().crashes, 2U);
+  EXPECT_EQ(pool.metrics().retries, 2U);
+}
+
+TEST(ProcessPool, APoisonedTaskEndsAsADeadLetterThatSaysWhy) {
+  ProcessPool pool({.workers = 1, .retry = at_once(2)});
+  EXPECT_EQ(thrown_by<WorkerCrashed>(pool.call<Bytes>("signal", SIGSEGV)),
+            "the worker that ran task \"signal\" died (attempt 2, the last): "
+            "killed by signal 11 (SIGSEGV)");
+  const std::vector<DeadLetter> letters = pool.dead_letters();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters[0].name, "signal");
+  EXPECT_EQ(letters[0].attempts, 2U);
+  EXPECT_EQ(letters[0].kind, FailureKind::crash);
+  EXPECT_EQ(letters[0].exit->end->number, SIGSEGV);
+  EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+}
+
+TEST(ProcessPool, DeadLettersAreReplayedOrDiscardedOnceAndBounded) {
+  ProcessPool pool({.workers = 1, .retry = at_once(1), .max_dead_letters = 2});
+  for (const char* const what : {"one", "two", "three"}) {
+    EXPECT_NE(thrown_by<RemoteError>(pool.exec("throw", what)), "nothing");
+  }
+  const std::vector<DeadLetter> letters = pool.dead_letters();
+  ASSERT_EQ(letters.size(), 2U);
+  EXPECT_EQ(letters[0].payload.text(), "two");
+  EXPECT_TRUE(pool.discard(letters[0].id));
+  EXPECT_FALSE(pool.discard(letters[0].id));
+  auto again = pool.replay(letters[1].id);
+  ASSERT_TRUE(again);
+  EXPECT_NE(thrown_by<RemoteError>(std::move(*again)).find("three"), std::string::npos);
+  EXPECT_FALSE(pool.replay(letters[1].id));
+  EXPECT_EQ(pool.dead_letters().size(), 1U) << "it has failed again";
+}
+
+TEST(ProcessPool, ATaskThatIsNotIdempotentIsNeverRunAgain) {
+  ProcessPool pool({.workers = 1, .retry = at_once(5)});
+  EXPECT_THROW((void)pool.call_with<int>({.idempotent = false}, "die_until", 2U).get(),
+               WorkerCrashed);
+  EXPECT_THROW((void)pool.call_with<int>({.idempotent = false}, "fail_until", 2U).get(),
+               RemoteError);
+  EXPECT_EQ(pool.metrics().retries, 0U);
+}
+
+TEST(ProcessPool, RetryOnSaysWhichFailuresAreRepeated) {
+  RetryOptions only_errors = at_once(3);
+  only_errors.retry_on = {.error = true, .crash = false, .timeout = false};
+  ProcessPool pool({.workers = 1, .retry = only_errors});
+  EXPECT_EQ(pool.call<int>("fail_until", 3U).get(), 3);
+  EXPECT_THROW((void)pool.call<int>("die_until", 2U).get(), WorkerCrashed);
+}
+
+TEST(ProcessPool, ATimeoutKillsTheWorkerAndOnlyIt) {
+  ProcessPool pool({.workers = 2, .retry = at_once(1)});
+  const int before =
+      pool.call_with<int>({.affinity = "x", .affinity_class = AffinityClass::hard}, "pid").get();
+  EXPECT_THROW((void)pool.exec("hang", {}, {.timeout = 50ms}).get(), TimedOut);
+  EXPECT_EQ(pool.metrics().timeouts, 1U);
+  EXPECT_EQ(pool.metrics().crashes, 0U);
+  EXPECT_EQ(pool.dead_letters().at(0).kind, FailureKind::timeout);
+  EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+  (void)before;
+}
+
+TEST(ProcessPool, WhatWaitsBehindALongTaskHasItsWholeTimeout) {
+  ProcessPool pool({.workers = 1, .prefetch = 2, .retry = at_once(1)});
+  auto first = pool.call<Bytes>("sleep_ms", 300);
+  auto second = pool.exec("echo", "in time", {.timeout = 200ms});
+  EXPECT_EQ(second.get().text(), "in time");
+}
+
+TEST(ProcessPool, HigherPrioritiesRunFirstEqualsInOrder) {
+  const std::string path = testing::TempDir() + "muster_priorities_" + std::to_string(getpid());
+  std::remove(path.c_str());
+  {
+    ProcessPool pool({.workers = 1});
+    auto first = pool.call<Bytes>("sleep_ms", 50);
+    std::vector<Future<Bytes>> notes;
+    for (const int priority : {0, -5, 7, 0, 7}) {
+      notes.push_back(
+          pool.call_with<Bytes>({.priority = priority}, "note", path,
+                                std::to_string(priority) + '.' + std::to_string(notes.size())));
+    }
+    for (auto& note : notes) (void)note.get();
+  }
+  std::string all;
+  if (FILE* const file = std::fopen(path.c_str(), "r")) {
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) all += static_cast<char>(c);
+    std::fclose(file);
+  }
+  std::remove(path.c_str());
+  EXPECT_EQ(all, "7.2\n7.4\n0.0\n0.3\n-5.1\n");
+}
+
+TEST(ProcessPool, ATaskMayBeginLater) {
+  ProcessPool pool({.workers = 1});
+  const Time begin = std::chrono::steady_clock::now();
+  auto later = pool.exec("echo", "later", {.run_at = begin + 50ms});
+  EXPECT_EQ(pool.metrics().delayed, 1U);
+  EXPECT_EQ(pool.exec("echo", "now").get().text(), "now");
+  EXPECT_EQ(later.get().text(), "later");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);
+}
+
+TEST(ProcessPool, AQueuedTaskIsCancelledARunningOneIsToldOrKilled) {
+  ProcessPool pool({.workers = 1, .retry = at_once(3)});
+  auto running = pool.exec("until_cancelled");
+  auto queued = pool.exec("echo");
+  EXPECT_TRUE(queued.cancel());
+  EXPECT_NE(thrown_by<Cancelled>(std::move(queued)), "nothing");
+  wait_until([&] { return pool.worker_status(0)->task != 0; });
+  EXPECT_FALSE(running.cancel()) << "it has begun";
+  EXPECT_EQ(running.get().text(), "seen") << "but it was told";
+  auto killable = pool.exec("hang", {}, {.killable = true});
+  EXPECT_TRUE(killable.cancel());
+  EXPECT_NE(thrown_by<Cancelled>(std::move(killable)), "nothing");
+  EXPECT_EQ(pool.metrics().retries, 0U);
+}
+
+TEST(ProcessPool, WhatCannotBeRightIsRefusedAtOnce) {
+  ProcessPool pool({.workers = 1, .max_payload_bytes = 1000, .retry = at_once(1)});
+  const auto fields = [&pool](std::string_view name, Bytes payload, ExecOptions options) {
+    std::vector<std::string> names;
+    try {
+      (void)pool.exec(name, std::move(payload), std::move(options));
+    } catch (const InvalidArgument& error) {
+      for (const BadField& bad : error.bad_fields()) names.push_back(bad.field);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(fields("no such", {}, {}), Names{"name"});
+  EXPECT_EQ(fields("echo", std::string(1001, 'x'), {}), Names{"payload"});
+  EXPECT_EQ(fields("echo", {}, {.capability = "gpu"}), Names{"capability"});
+  EXPECT_EQ(fields("echo", {}, {.priority = 40'000, .timeout = 0s}),
+            (Names{"priority", "timeout"}));
+  EXPECT_EQ(fields("echo", {}, {.retry = RetryOptions{.max_attempts = 0}}),
+            Names{"retry.max_attempts"});
+  EXPECT_EQ(pool.metrics().submitted, 0U);
+  EXPECT_NE(thrown_by<RemoteError>(pool.call<Bytes>("make", std::uint64_t{2000}))
+                .find("max_payload_bytes"),
+            std::string::npos);
+}
+
+TEST(ProcessPool, BadOptionsAreAllNamedAndNothingIsStarted) {
+  try {
+    ProcessPool pool({.workers = 5000,
+                      .start_timeout = 0s,
+                      .prefetch = 0,
+                      .max_payload_bytes = 0,
+                      .max_queued = 0,
+                      .health = {.heartbeat = 0s},
+                      .recycling = {.jitter = 2}});
+    FAIL() << "it was made";
+  } catch (const InvalidArgument& error) {
+    std::set<std::string> fields;
+    for (const BadField& bad : error.bad_fields()) fields.insert(bad.field);
+    for (const char* const field : {"workers", "start_timeout", "prefetch", "max_payload_bytes",
+                                    "max_queued", "health.heartbeat", "recycling.jitter"}) {
+      EXPECT_TRUE(fields.contains(field)) << field;
+    }
+  }
+}
+
+TEST(ProcessPool, AProgramThatCannotBeAWorkerIsAnErrorOfTheConstructor) {
+  EXPECT_THROW(ProcessPool({.workers = 1, .program = "/no/such/program"}), SystemFailure);
+  try {
+    ProcessPool pool({.workers = 1, .environment = {{"TEST_START_FAILURE", "no licence"}}});
+    FAIL() << "it was made";
+  } catch (const SystemFailure& error) {
+    EXPECT_NE(std::string(error.what()).find("no licence"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace muster

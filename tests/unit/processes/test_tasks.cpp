@@ -1,0 +1,115 @@
+// test_tasks.cpp: tasks that behave, and tasks that do not.
+#include "test_tasks.hpp"
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <poll.h>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace muster {
+namespace {
+
+void wait_for_ever() {
+  for (;;) pause();
+}
+
+// Appends a line; whole, whoever else does so.
+void write_line(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::app) << text + '\n';
+}
+
+// Dies in its first attempts, of a signal.
+int die_until(TaskContext& context, std::uint32_t attempt) {
+  if (context.attempt() < attempt) (void)std::raise(SIGKILL);
+  return static_cast<int>(context.attempt());
+}
+
+int fail_until(TaskContext& context, std::uint32_t attempt) {
+  if (context.attempt() < attempt) throw std::runtime_error("not yet");
+  return static_cast<int>(context.attempt());
+}
+
+// Writes all over the memory that it shares with its pool. Found by its name in the maps.
+void go_mad() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("muster-worker") == std::string::npos) continue;
+    const std::uintptr_t begin = std::stoull(line, nullptr, 16);
+    // The header and rings, and not the unreserved part behind them.
+    std::memset(reinterpret_cast<void*>(begin + 4096), 0xA5, 4096);
+    return;
+  }
+}
+
+void add_bad_ones(Registry& registry) {
+  registry.add("throw", [](const std::string& what) { throw std::runtime_error(what); });
+  registry.add("throw_number", [] { throw 42; });
+  registry.add("signal", [](int number) { (void)std::raise(number); });
+  registry.add("exit", [](int code) { std::_Exit(code); });
+  registry.add("hang", wait_for_ever);
+  registry.add("mad", go_mad);
+  registry.add("die_until", die_until);
+  registry.add("fail_until", fail_until);
+  registry.add("eat", [](std::uint64_t bytes) {
+    std::vector<char> memory(bytes, 'x');
+    return static_cast<int>(memory[bytes / 2]);
+  });
+  registry.add("leak", [](std::uint64_t bytes) {
+    std::memset(std::malloc(bytes), 'x', bytes);  // NOLINT: it is to leak
+  });
+}
+
+}  // namespace
+
+Registry make_test_registry() {
+  Registry registry;
+  registry.add("echo", [](const Bytes& bytes) { return bytes; });
+  registry.add("pid", [] { return static_cast<int>(getpid()); });
+  registry.add("sum", [](int a, int b) { return a + b; });
+  registry.add("size", [](const Bytes& bytes) { return bytes.size(); });
+  registry.add("make", [](std::uint64_t bytes) { return std::string(bytes, 'm'); });
+  registry.add("attempt", [](TaskContext& context) { return context.attempt(); });
+  registry.add("worker", [](TaskContext& context) { return context.worker(); });
+  registry.add("sleep_ms", [](int time) { (void)poll(nullptr, 0, time); });
+  registry.add("progress", [](TaskContext& context, double fraction) {
+    context.progress(fraction);
+    wait_for_ever();
+  });
+  registry.add("until_cancelled", [](TaskContext& context) {
+    while (!context.cancelled()) (void)poll(nullptr, 0, 1);
+    return std::string("seen");
+  });
+  registry.add("print", [](const std::string& text) { std::cout << text << std::endl; });
+  registry.add("getenv", [](const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    return std::string(value == nullptr ? "" : value);
+  });
+  registry.add("cwd", [] {
+    char path[4096];
+    return std::string(getcwd(path, sizeof path));
+  });
+  registry.add("note",
+               [](const std::string& path, const std::string& text) { write_line(path, text); });
+  add_bad_ones(registry);
+  if (const char* const capability = std::getenv("TEST_CAPABILITY")) {
+    registry.capabilities({capability});
+  }
+  if (const char* const failure = std::getenv("TEST_START_FAILURE")) {
+    registry.on_start([failure] { throw std::runtime_error(failure); });
+  }
+  if (const char* const path = std::getenv("TEST_AFTER_TASK")) {
+    registry.after_task([path](const TaskContext& context) {
+      write_line(path, "after " + std::string(context.name()));
+    });
+  }
+  return registry;
+}
+
+}  // namespace muster
