@@ -66,8 +66,9 @@ struct ProcessPoolOptions {
   Duration start_timeout = std::chrono::seconds(10);
 
   // Tasks that a worker may have at once, from 1 to 1024: one that runs, the others next in line.
-  // 1: strict priorities, and nothing waits behind a long task while another worker is free. More:
-  // a worker need not wait for us between short tasks.
+  // More than 1: what is next in line is not overtaken by what is more urgent. 1: it is; a worker
+  // is given more than one only while tasks take less than 50 us, and what it has not begun is
+  // taken back when something more urgent comes, or when it has not ended a task for 100 us.
   unsigned prefetch = 1;
 
   // The largest payload and the largest result, up to 1 GiB. Takes address space, and memory as it
@@ -195,6 +196,7 @@ struct ProcessPoolMetrics {
   std::uint64_t timeouts = 0;
   std::uint64_t zombies = 0;
   std::uint64_t recycled = 0;
+  std::uint64_t recalled = 0;            // tasks that a worker was given ahead and did not begin
   std::uint64_t strategy_fallbacks = 0;  // a strategy of yours had no good answer
 
   // Tasks that ran on a worker which had run one before, as a share of all; 0 to 1.

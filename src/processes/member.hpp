@@ -37,6 +37,7 @@ struct Abilities {
 struct Flight {
   TaskRef task;
   std::uint64_t generation = 0;
+  bool has_extent = false;
 };
 
 struct Member {
@@ -69,7 +70,13 @@ struct Member {
   std::shared_ptr<const Abilities> abilities;
   std::vector<Flight> flights;  // by slot
   unsigned in_flight = 0;
+  unsigned payload_extents = 0;   // of those that it has
+  int lowest_priority = 1 << 16;  // of those it was given since it had none; or lower
   std::uint64_t tasks = 0;
+  Duration average_task{};  // what they took of late
+  Duration busy_seen{};     // as of the last look at its pace
+  std::uint64_t tasks_seen = 0;
+  Time last_result{};
   std::uint64_t beats = 0;         // of the last look
   std::uint64_t first_memory = 0;  // what it had at its first heartbeat
   double luck = 0;                 // decides its jitter

@@ -82,6 +82,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
       MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
+  std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
   Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   Member* choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among)
       MUSTER_REQUIRES(mutex_);
@@ -101,6 +102,15 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void settle_with(TaskRef task, std::exception_ptr error) MUSTER_REQUIRES(mutex_);
   bool cancel_in_flight(ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void discard_waiting() MUSTER_REQUIRES(mutex_);
+
+  // What workers are given ahead: supervisor_ahead.cpp
+  static constexpr int kNoPriority = 1 << 16;  // above all
+  [[nodiscard]] unsigned room_of(const Member& member) const MUSTER_REQUIRES(mutex_);
+  void note_pace(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  void recall(Member& member) MUSTER_REQUIRES(mutex_);
+  void recall_less_urgent(int priority) MUSTER_REQUIRES(mutex_);
+  void recall_from_held_up(Time now) MUSTER_REQUIRES(mutex_);
+  void share_with(Member& idle) MUSTER_REQUIRES(mutex_);
 
   // Results: supervisor_results.cpp
   unsigned take_results() MUSTER_REQUIRES(mutex_);

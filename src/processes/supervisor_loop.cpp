@@ -7,16 +7,17 @@
 #include <muster/base/log.hpp>
 #include <muster/processes/process_figures.hpp>
 
+#include "processes/look_ahead.hpp"
 #include "processes/supervisor.hpp"
 
 namespace muster {
 namespace {
 
-// One payload and one result for each task that a worker may have; and as many again that users may
-// still be looking at.
+// Half of the extents are for payloads. The others are for results, some of which users may still
+// be looking at.
 RingGeometry geometry_for(const ProcessPoolOptions& options) {
   constexpr std::size_t kLine = 64;
-  return {.slots = options.prefetch + 1,  // and the order to stop
+  return {.slots = std::max(options.prefetch, kMostAhead) + 1,  // and the order to stop
           .participants = 2,
           .extents = 4 * options.prefetch + 4,
           .extent_bytes =

@@ -35,6 +35,7 @@ class PinnedExtent {
 
 unsigned Supervisor::take_results() {
   unsigned taken = 0;
+  const Time now = Time::clock::now();
   // From behind: a member that has nothing left is taken out of the list, and the last takes its
   // place.
   for (std::size_t i = busy_.size(); i-- > 0;) {
@@ -42,8 +43,17 @@ unsigned Supervisor::take_results() {
     const unsigned of_this = take_results_of(member);
     if (of_this == 0) continue;
     taken += of_this;
+    note_pace(member, now);
     feed(member);
     if (member.state == WorkerState::draining && member.in_flight == 0) order_to_stop(member);
+  }
+  if (taken == 0) return 0;
+  recall_from_held_up(now);
+  for (std::size_t i = roomy_.size(); i-- > 0;) {
+    Member& member = *roomy_[i];
+    if (member.in_flight > 0) continue;
+    feed(member);
+    share_with(member);
   }
   return taken;
 }
@@ -65,7 +75,7 @@ unsigned Supervisor::take_results_of(Member& member) {
   }
   if (taken > 0 && member.in_flight == 0) {
     if (member.state == WorkerState::busy) member.state = WorkerState::ready;
-    member.idle_since = Time::clock::now();
+    member.idle_since = member.last_result;
   }
   update_lists(member);
   return taken;
@@ -82,8 +92,9 @@ bool Supervisor::take_result(Member& member, const Settling& settling) {
   Bytes value = keep_or_copy(member, settling, *bytes);
   rings.release(settling);
   TaskRef task = std::move(flight.task);
+  member.payload_extents -= flight.has_extent ? 1 : 0;
   flight = {};
-  --member.in_flight;
+  if (--member.in_flight == 0) member.lowest_priority = kNoPriority;
   if (member.tasks++ == 0) ++first_tasks_;
   switch (status) {
     case ResultStatus::value:
@@ -104,7 +115,7 @@ bool Supervisor::take_result(Member& member, const Settling& settling) {
 Bytes Supervisor::keep_or_copy(const Member& member, const Settling& settling,
                                std::span<const std::byte> bytes) {
   const SharedRing& ring = member.segment->ring();
-  const bool is_spare = ring.free_extents_approx() > 2 * options_.prefetch;
+  const bool is_spare = ring.free_extents_approx() > geometry_.extents / 2;
   if (bytes.size() <= kInlineResult || !is_spare) return Bytes::copy_of(bytes);
   const Tag kept = RingSupervisor(ring, kPoolIndex).keep_result(settling);
   if (kept == 0) return Bytes::copy_of(bytes);

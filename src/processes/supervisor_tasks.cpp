@@ -140,15 +140,8 @@ void Supervisor::accept(TaskRef task) {
 void Supervisor::enqueue(TaskRef task) {
   task->progress.state = TaskState::queued;
   const ExecOptions& options = task->order.options;
-  std::optional<unsigned> home;
-  if (options.affinity && options.affinity_class != AffinityClass::none) {
-    if (const auto owner = ring_.worker_of(hash_key(*options.affinity))) {
-      const Member& member = *members_[*owner];
-      const bool is_able = options.capability.empty() || member.abilities == nullptr ||
-                           has(member.abilities->capabilities, options.capability);
-      if (is_able) home = member.id;
-    }
-  }
+  recall_less_urgent(options.priority);
+  const std::optional<unsigned> home = home_of(*task);
   Member* member = nullptr;
   if (home && members_[*home]->place_in_roomy != Member::kNowhere) {
     member = members_[*home].get();
@@ -157,6 +150,18 @@ void Supervisor::enqueue(TaskRef task) {
   }
   if (member != nullptr && send(*member, task.another())) return;
   if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
+}
+
+// Whom its key belongs to, if it has one and that one can run it.
+std::optional<unsigned> Supervisor::home_of(const ProcessTask& task) const {
+  const ExecOptions& options = task.order.options;
+  if (!options.affinity || options.affinity_class == AffinityClass::none) return std::nullopt;
+  const auto owner = ring_.worker_of(hash_key(*options.affinity));
+  if (!owner) return std::nullopt;
+  const Member& member = *members_[*owner];
+  const bool is_able = options.capability.empty() || member.abilities == nullptr ||
+                       has(member.abilities->capabilities, options.capability);
+  return is_able ? std::optional(member.id) : std::nullopt;
 }
 
 Member* Supervisor::choose_for(const ProcessTask& task) {
@@ -213,14 +218,15 @@ Member* Supervisor::choose_by_strategy(const ProcessTask& task, const std::vecto
 
 // As many tasks as it may have, of those that wait.
 void Supervisor::feed(Member& member) {
-  while (member.takes_tasks() && member.in_flight < options_.prefetch && !waiting_.empty()) {
+  while (member.takes_tasks() && member.in_flight < room_of(member) && !waiting_.empty()) {
     const WaitingTasks::Taker taker{.worker = member.id,
                                     .capabilities = member.abilities->capabilities};
     TaskRef task = waiting_.pop_for(taker);
     if (!task && member.in_flight == 0) task = waiting_.pop_soft_for(taker);
     if (!task) break;
     if (!send(member, task.another())) {
-      if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), member.id);
+      const std::optional<unsigned> home = home_of(*task);
+      if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
       break;
     }
   }
@@ -267,8 +273,11 @@ bool Supervisor::send(Member& member, TaskRef task) {
     timeouts_.push(due, {task.another(), task->progress.attempts});
     if (is_next) kick_.give();
   }
-  member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation};
-  ++member.in_flight;
+  member.lowest_priority = std::min(member.lowest_priority, order.options.priority);
+  member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation,
+                                          contents.extent != 0};
+  member.payload_extents += contents.extent != 0 ? 1 : 0;
+  if (member.in_flight++ == 0) member.last_result = now;
   member.state = WorkerState::busy;
   update_lists(member);
   return true;
@@ -276,6 +285,8 @@ bool Supervisor::send(Member& member, TaskRef task) {
 
 // Nothing: no extent is free, or there is no memory for it.
 std::optional<Tag> Supervisor::write_extent(Member& member, const Bytes& payload) {
+  // The other half is for results: a worker that could not hand one in would wait for ever.
+  if (member.payload_extents >= geometry_.extents / 2) return std::nullopt;
   const RingExtents extents(member.segment->ring(), kPoolIndex);
   const Allocated extent = extents.allocate();
   if (extent.outcome != TakeOutcome::taken) return std::nullopt;
@@ -315,8 +326,7 @@ void Supervisor::update_lists(Member& member) {
     list.pop_back();
     member.*place = Member::kNowhere;
   };
-  keep(roomy_, &Member::place_in_roomy,
-       member.takes_tasks() && member.in_flight < options_.prefetch);
+  keep(roomy_, &Member::place_in_roomy, member.takes_tasks() && member.in_flight < room_of(member));
   keep(busy_, &Member::place_in_busy, member.in_flight > 0);
 }
 

@@ -76,7 +76,11 @@ void Supervisor::launch(Member& member) {
   member.flights.clear();
   member.flights.resize(geometry_.slots);
   member.in_flight = 0;
+  member.payload_extents = 0;
+  member.lowest_priority = kNoPriority;
   member.tasks = 0;
+  member.tasks_seen = 0;
+  member.busy_seen = {};
   member.beats = 0;
   member.first_memory = 0;
   member.luck = random_.real();
@@ -194,6 +198,7 @@ void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
     TaskRef task = std::move(member.flights[slot].task);
     if (!task) continue;
     --member.in_flight;
+    member.payload_extents -= member.flights[slot].has_extent ? 1 : 0;
     if (had_begun[slot]) {
       const FailureKind kind = failure_kind(status.kind);
       const std::string what = kind == FailureKind::timeout

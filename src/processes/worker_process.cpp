@@ -179,16 +179,32 @@ TaskResult WorkerProcess::result_of(ResultStatus status, const Bytes& value) {
     return error_result("its result of " + std::to_string(value.size()) +
                         " bytes is more than max_payload_bytes of the pool allows");
   }
-  const Allocated extent = extents.allocate();
-  if (extent.outcome != TakeOutcome::taken) return error_result("no room for its result");
-  const std::span<std::byte> memory = extents.memory(extent.tag);
+  const Tag extent = await_extent();
+  const std::span<std::byte> memory = extents.memory(extent);
   if (!segment_.reserve(memory.data(), value.size())) {
-    extents.free(extent.tag);
+    extents.free(extent);
     return error_result("no memory for its result");
   }
   std::memcpy(memory.data(), value.span().data(), value.size());
-  result.extent = extent.tag;
+  result.extent = extent;
   return result;
+}
+
+// The pool keeps enough of them for results, and frees those that it has read.
+Tag WorkerProcess::await_extent() const {
+  const RingExtents extents(segment_.ring(), kWorkerIndex);
+  const SharedSleepers sleepers = segment_.ring().sleepers(Awaited::room);
+  for (;;) {
+    Allocated extent = extents.allocate();
+    if (extent.outcome == TakeOutcome::taken) return extent.tag;
+    const SharedSleepers::Ticket ticket = sleepers.announce(kWorkerIndex);
+    extent = extents.allocate();
+    if (extent.outcome == TakeOutcome::taken) {
+      sleepers.withdraw(ticket);
+      return extent.tag;
+    }
+    sleepers.park(ticket, kForever);
+  }
 }
 
 void WorkerProcess::beat_for_ever() {

@@ -49,6 +49,7 @@ class WorkerProcess {
   void serve(const Claim& claim);
   [[nodiscard]] TaskResult run_task(Context& context, std::uint32_t method, const Claim& claim);
   [[nodiscard]] TaskResult result_of(ResultStatus status, const Bytes& value);
+  [[nodiscard]] Tag await_extent() const;
   [[nodiscard]] TaskResult error_result(std::string_view what);
   void beat_for_ever();
   void beat();

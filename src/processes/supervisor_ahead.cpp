@@ -1,0 +1,89 @@
+// supervisor_ahead.cpp: tasks that workers are given ahead, and how they come back.
+#include <algorithm>
+#include <utility>
+
+#include <muster/queues/ring_supervisor.hpp>
+#include <muster/queues/ring_worker.hpp>
+
+#include "processes/look_ahead.hpp"
+#include "processes/supervisor.hpp"
+
+namespace muster {
+
+// How many tasks it may have now.
+unsigned Supervisor::room_of(const Member& member) const {
+  if (options_.prefetch > 1) return options_.prefetch;
+  return tasks_at_once(member.average_task);
+}
+
+// What its tasks took since it was last looked at, and before.
+void Supervisor::note_pace(Member& member, Time now) {
+  member.last_result = now;
+  const Duration busy = member.segment->read().busy_time;
+  const std::uint64_t tasks = member.tasks - member.tasks_seen;
+  if (tasks == 0) return;
+  const Duration average = (busy - member.busy_seen) / static_cast<Duration::rep>(tasks);
+  // Slower at once, faster by and by: a long task that waits behind others costs more than a wait.
+  member.average_task = std::max({average, (member.average_task + average) / 2, Duration(1)});
+  member.busy_seen = busy;
+  member.tasks_seen = member.tasks;
+}
+
+// Takes back what it has not begun. It waits again where it waited before.
+void Supervisor::recall(Member& member) {
+  if (!member.takes_tasks() || member.in_flight < 2) return;
+  const SharedRing& ring = member.segment->ring();
+  const RingWorker taker(ring, kPoolIndex);
+  const RingSupervisor rings(ring, kPoolIndex);
+  while (member.in_flight > 1) {
+    const Claim claim = taker.claim();
+    if (claim.outcome != TakeOutcome::taken) break;
+    Flight& flight = member.flights[claim.slot];
+    TaskRef task = std::move(flight.task);
+    member.payload_extents -= flight.has_extent ? 1 : 0;
+    flight = {};
+    rings.release(claim);
+    if (!task) continue;  // its memory is damaged, which the next result shows
+    --member.in_flight;
+    --task->progress.attempts;
+    task->progress.state = TaskState::queued;
+    const std::optional<unsigned> home = home_of(*task);
+    waiting_.push(std::move(task), home);
+    ++counts_.recalled;
+  }
+  member.lowest_priority = kNoPriority;
+  update_lists(member);
+}
+
+// Before a task of this priority is placed: what is less urgent must not be begun before it.
+void Supervisor::recall_less_urgent(int priority) {
+  if (options_.prefetch > 1) return;
+  for (std::size_t i = busy_.size(); i-- > 0;) {
+    if (busy_[i]->lowest_priority < priority) recall(*busy_[i]);
+  }
+}
+
+// Of those who are held up by a long task, for whoever is free.
+void Supervisor::recall_from_held_up(Time now) {
+  for (std::size_t i = busy_.size(); i-- > 0;) {
+    Member& member = *busy_[i];
+    if (member.in_flight > 1 && now - member.last_result > kHeldUp) recall(member);
+  }
+}
+
+// Half of what the one with the most has not begun, for one that has nothing.
+void Supervisor::share_with(Member& idle) {
+  if (idle.in_flight > 0 || !idle.takes_tasks()) return;
+  Member* richest = nullptr;
+  for (Member* const member : busy_) {
+    if (member->in_flight > 1 && (richest == nullptr || member->in_flight > richest->in_flight)) {
+      richest = member;
+    }
+  }
+  if (richest == nullptr) return;
+  recall(*richest);
+  feed(idle);
+  feed(*richest);
+}
+
+}  // namespace muster
