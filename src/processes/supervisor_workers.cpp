@@ -185,21 +185,23 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
 // Results that it had ready count; what it had begun has failed; what it had not waits again.
 void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
   if (member.in_flight == 0) return;
-  const RingSupervisor rings(member.segment->ring(), kPoolIndex);
-  std::array<Settling, 16> found;
-  SweepResult swept;
-  std::vector<bool> had_begun(member.flights.size());
-  do {
-    swept = rings.sweep(kWorkerIndex, found);
-    for (std::uint32_t i = 0; i < swept.count; ++i) had_begun[found[i].slot] = true;
-  } while (swept.outcome == SweepOutcome::more);
-  (void)take_results_of(member);
+  if (member.segment->ring().damage() == 0) {
+    const RingSupervisor rings(member.segment->ring(), kPoolIndex);
+    std::array<Settling, 16> found;
+    while (rings.sweep(kWorkerIndex, found).outcome == SweepOutcome::more) {
+    }
+    (void)take_results_of(member);
+  }
   for (SlotIndex slot = 0; slot < member.flights.size(); ++slot) {
     TaskRef task = std::move(member.flights[slot].task);
     if (!task) continue;
     --member.in_flight;
     member.payload_extents -= member.flights[slot].has_extent ? 1 : 0;
-    if (had_begun[slot]) {
+    // Whatever is not as we left it counts as begun: the worker may have written anything.
+    const SlotWord word = member.segment->ring().word(slot);
+    const bool is_untouched =
+        word.state == SlotState::ready && word.generation == member.flights[slot].generation;
+    if (!is_untouched) {
       const FailureKind kind = failure_kind(status.kind);
       const std::string what = kind == FailureKind::timeout
                                    ? task->describe() + " ran longer than its timeout"

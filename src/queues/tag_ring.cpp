@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned kMostTries = 64;
 
 // And put(), which cannot give up halfway: so many are not contention but a damaged ring.
-constexpr unsigned kEndlessTries = 1'000'000;
+constexpr unsigned kEndlessTries = 10'000;
 
 // Spins twice as long each time. No yielding: there is not always a system to yield to.
 class Pause {

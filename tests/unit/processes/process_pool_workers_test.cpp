@@ -1,0 +1,319 @@
+// process_pool_workers_test.cpp: the workers of a pool: their health, their ends, their number.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/process_pool.hpp>
+
+#include "process_testing.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+RetryOptions at_once(unsigned attempts) {
+  return {.max_attempts = attempts, .delay = fixed(0s), .jitter = 0};
+}
+
+HealthOptions quick_health() {
+  return {.heartbeat = 10ms,
+          .warning = 50ms,
+          .zombie = 100ms,
+          .busy_zombie = 100ms,
+          .terminate_grace = 20ms};
+}
+
+template <class Condition>
+void wait_until(const Condition& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (!condition()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it did not come about";
+    pause_for(1ms);
+  }
+}
+
+// Waits for news of a kind.
+template <class News>
+News await_news(NoticeStream& stream) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto notice = stream.next(1s);
+    if (!notice) continue;
+    if (const auto* const news = std::get_if<News>(&notice->news)) return *news;
+  }
+  throw std::runtime_error("no such news");
+}
+
+std::string read_all(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ProcessPoolWorkers, BeatAndTellWhatTheyUse) {
+  ProcessPool pool({.workers = 1, .health = quick_health()});
+  auto task = pool.call_with<Bytes>({.killable = true}, "progress", 0.25);
+  wait_until([&] { return pool.worker_status(0)->history.size() >= 3; });
+  wait_until([&] { return pool.worker_status(0)->history.back().progress > 0; });
+  const WorkerStatus status = *pool.worker_status(0);
+  EXPECT_EQ(status.state, WorkerState::busy);
+  EXPECT_EQ(status.history.back().progress, 0.25F);
+  EXPECT_EQ(status.history.back().task, status.task);
+  EXPECT_GT(status.history.back().anonymous_bytes, 10'000U);
+  EXPECT_EQ(kill(status.pid, 0), 0);
+  EXPECT_FALSE(pool.worker_status(1));
+  wait_until([&] { return pool.worker_status(0)->history.size() == 100; });
+  pool.stop({.mode = Stop::discard});
+  EXPECT_THROW((void)task.get(), Stopped);
+}
+
+TEST(ProcessPoolWorkers, OneThatIsStoppedIsWarnedOfThenAZombieThenReplaced) {
+  ProcessPool pool({.workers = 1, .retry = at_once(2), .health = quick_health()});
+  NoticeStream news = pool.subscribe();
+  const pid_t pid = pool.worker_status(0)->pid;
+  auto task = pool.exec("echo", "after all");
+  (void)task.get();
+  ASSERT_EQ(kill(pid, SIGSTOP), 0);
+  auto next = pool.exec("echo", "by another");
+  EXPECT_GE(await_news<HeartbeatMissed>(news).silence, 50ms);
+  EXPECT_GE(await_news<ZombieFound>(news).silence, 100ms);
+  EXPECT_EQ(await_news<WorkerDied>(news).worker, 0U);
+  EXPECT_EQ(next.get().text(), "by another");
+  EXPECT_NE(pool.worker_status(0)->pid, pid);
+  EXPECT_EQ(pool.worker_status(0)->last_exit->kind, ExitKind::silence);
+  EXPECT_EQ(pool.worker_status(0)->restarts, 1U);
+  EXPECT_EQ(pool.metrics().zombies, 1U);
+}
+
+TEST(ProcessPoolWorkers, ALongTaskIsNoReasonToBeKilled) {
+  ProcessPool pool({.workers = 1, .health = quick_health()});
+  EXPECT_EQ(pool.call<Bytes>("sleep_ms", 400).get().size(), 0U);
+  EXPECT_EQ(pool.metrics().crashes, 0U);
+}
+
+TEST(ProcessPoolWorkers, TheirEndsAreClassified) {
+  ProcessPool pool({.workers = 1, .retry = at_once(1)});
+  const auto kind_after = [&](auto future) {
+    try {
+      (void)future.get();
+    } catch (const WorkerCrashed& crash) {
+      return crash.exit().kind;
+    }
+    return ExitKind::unknown;
+  };
+  EXPECT_EQ(kind_after(pool.call<Bytes>("exit", 3)), ExitKind::exit_code);
+  EXPECT_EQ(kind_after(pool.call<Bytes>("signal", SIGABRT)), ExitKind::signal);
+  EXPECT_EQ(kind_after(pool.call<Bytes>("signal", SIGKILL)), ExitKind::out_of_memory);
+}
+
+TEST(ProcessPoolWorkers, OneThatGoesMadIsKilledAndNobodyElseNotices) {
+  ProcessPool pool({.workers = 2, .retry = at_once(1), .respawn = {.deaths_after_ready = 1000}});
+  for (int i = 0; i < 20; ++i) {
+    auto mad = pool.exec("mad");
+    EXPECT_EQ(pool.exec("echo", "sane").get().text(), "sane");
+    EXPECT_THROW((void)mad.get(), Error);
+  }
+}
+
+TEST(ProcessPoolWorkers, LimitsAreKeptAndAnAllocationTooLargeIsAnError) {
+  ProcessPool pool(
+      {.workers = 1, .limits = {.memory_bytes = std::uint64_t{256} << 20}, .retry = at_once(1)});
+  EXPECT_EQ(pool.call<int>("eat", std::uint64_t{1} << 20).get(), 'x');
+  EXPECT_THROW((void)pool.call<int>("eat", std::uint64_t{1} << 30).get(), RemoteError);
+  EXPECT_EQ(pool.metrics().crashes, 0U);
+}
+
+TEST(ProcessPoolWorkers, AreRecycledByTasksMemoryAndAge) {
+  {
+    ProcessPool pool(
+        {.workers = 1, .health = quick_health(), .recycling = {.max_tasks = 5, .jitter = 0}});
+    std::set<int> pids;
+    for (int i = 0; i < 100 && pids.size() < 3; ++i) {
+      pids.insert(pool.call<int>("pid").get());
+      pause_for(2ms);
+    }
+    EXPECT_EQ(pids.size(), 3U);
+    EXPECT_EQ(pool.metrics().crashes, 0U);
+    EXPECT_GE(pool.metrics().recycled, 2U);
+    EXPECT_EQ(pool.worker_status(0)->last_exit->kind, ExitKind::asked);
+  }
+  {
+    ProcessPool pool({.workers = 1,
+                      .health = quick_health(),
+                      .recycling = {.max_growth_bytes = 20 << 20, .jitter = 0}});
+    wait_until([&] { return !pool.worker_status(0)->history.empty(); });
+    NoticeStream news = pool.subscribe();
+    (void)pool.call<Bytes>("leak", std::uint64_t{40} << 20).get();
+    EXPECT_EQ(await_news<WorkerRecycled>(news).reason, "memory");
+  }
+  ProcessPool pool(
+      {.workers = 1, .health = quick_health(), .recycling = {.max_age = 30ms, .jitter = 0}});
+  NoticeStream news = pool.subscribe();
+  EXPECT_EQ(await_news<WorkerRecycled>(news).reason, "age");
+  EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+}
+
+TEST(ProcessPoolWorkers, ACrashLoopIsBrokenByAPause) {
+  ProcessPool pool({.workers = 1,
+                    .retry = at_once(1),
+                    .respawn = {.deaths_after_ready = 2, .pause = fixed(100ms)}});
+  NoticeStream news = pool.subscribe();
+  for (int i = 0; i < 3; ++i) EXPECT_THROW((void)pool.call<Bytes>("exit", 1).get(), WorkerCrashed);
+  EXPECT_GT(await_news<CrashLoop>(news).pause, 0ms);
+  EXPECT_EQ(pool.exec("echo", "in the end").get().text(), "in the end");
+}
+
+TEST(ProcessPoolWorkers, WithoutAutoRestartTheyStayDown) {
+  ProcessPool pool({.workers = 2, .retry = at_once(1), .auto_restart = false});
+  wait_until([&] { return pool.metrics().ready == 2; });
+  EXPECT_THROW((void)pool.call<Bytes>("exit", 1).get(), WorkerCrashed);
+  EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+  EXPECT_EQ(pool.metrics().ready, 1U);
+  EXPECT_EQ(pool.metrics().starts, 2U);
+}
+
+TEST(ProcessPoolWorkers, ComeAndGoWithoutLosingATask) {
+  ProcessPool pool({.workers = 2});
+  NoticeStream news = pool.subscribe();
+  std::vector<Future<int>> sums;
+  const auto submit = [&](int count) {
+    for (int i = 0; i < count; ++i) sums.push_back(pool.call<int>("sum", i, 0));
+  };
+  submit(500);
+  pool.scale_up(2);
+  EXPECT_EQ(await_news<ScaledUp>(news).total, 4U);
+  submit(500);
+  wait_until([&] { return pool.metrics().ready == 4; });
+  pool.scale_down(3);
+  EXPECT_EQ(await_news<ScaledDown>(news).total, 1U);
+  submit(500);
+  for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(sums[i].get(), static_cast<int>(i % 500));
+  wait_until([&] { return pool.metrics().ready == 1; });
+  EXPECT_THROW(pool.scale_down(1), InvalidArgument);
+  EXPECT_THROW(pool.scale_up(5000), InvalidArgument);
+  pool.scale_up(1);
+  wait_until([&] { return pool.metrics().ready == 2; });
+}
+
+TEST(ProcessPoolWorkers, ScaleByThemselves) {
+  ProcessPool pool({.workers = 1,
+                    .scaling = ScalingOptions{.max_workers = 3,
+                                              .check_every = 5ms,
+                                              .scale_up_cooldown = 5ms,
+                                              .scale_down_cooldown = 5ms,
+                                              .ratio = {.scale_down_idle_timeout = 20ms}}});
+  std::vector<Future<Bytes>> tasks;
+  for (int i = 0; i < 60; ++i) tasks.push_back(pool.call<Bytes>("sleep_ms", 10));
+  wait_until([&] { return pool.metrics().workers == 3; });
+  for (auto& task : tasks) (void)task.get();
+  wait_until([&] { return pool.metrics().workers == 1; });
+}
+
+TEST(ProcessPoolWorkers, KeysStayWithTheirWorker) {
+  ProcessPool pool({.workers = 3});
+  wait_until([&] { return pool.metrics().ready == 3; });
+  std::set<int> all;
+  for (int key = 0; key < 12; ++key) {
+    const ExecOptions options{.affinity = std::to_string(key),
+                              .affinity_class = AffinityClass::hard};
+    std::set<int> pids;
+    for (int i = 0; i < 5; ++i) pids.insert(pool.call_with<int>(options, "pid").get());
+    EXPECT_EQ(pids.size(), 1U);
+    all.insert(pids.begin(), pids.end());
+  }
+  EXPECT_EQ(all.size(), 3U);
+}
+
+TEST(ProcessPoolWorkers, ATaskThatNeedsACapabilityGoesToWhoHasIt) {
+  ProcessPool pool({.workers = 2, .environment = {{"TEST_CAPABILITY", "gpu"}}});
+  EXPECT_EQ(pool.exec("echo", "x", {.capability = "gpu"}).get().text(), "x");
+  EXPECT_EQ(pool.worker_status(0)->capabilities, std::vector<std::string>{"gpu"});
+  EXPECT_THROW((void)pool.exec("echo", "x", {.capability = "tpu"}), InvalidArgument);
+}
+
+TEST(ProcessPoolWorkers, HaveTheEnvironmentDirectoryAndHooksTheyAreGiven) {
+  const std::string path = testing::TempDir() + "muster_after_" + std::to_string(getpid());
+  std::remove(path.c_str());
+  {
+    ProcessPool pool({.workers = 1,
+                      .environment = {{"COLOUR", "blue"}, {"TEST_AFTER_TASK", path}},
+                      .working_directory = "/usr"});
+    EXPECT_EQ(pool.call<std::string>("getenv", std::string("COLOUR")).get(), "blue");
+    EXPECT_EQ(pool.call<std::string>("cwd").get(), "/usr");
+    EXPECT_EQ(pool.call<std::string>("getenv", std::string("MUSTER_WORKER")).get(), "");
+  }
+  EXPECT_EQ(read_all(path), "after getenv\nafter cwd\nafter getenv\n");
+  std::remove(path.c_str());
+}
+
+TEST(ProcessPoolWorkers, WhatTheyPrintIsHandedOverWithTheirNumber) {
+  std::mutex mutex;
+  std::vector<std::pair<std::uint64_t, std::string>> lines;
+  {
+    ProcessPool pool({.workers = 1, .on_output = [&](const OutputLine& line) {
+                        const std::lock_guard lock(mutex);
+                        lines.emplace_back(line.worker, line.text);
+                      }});
+    (void)pool.call<Bytes>("print", std::string("one\ntwo")).get();
+  }
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], (std::pair<std::uint64_t, std::string>(0, "one")));
+  EXPECT_EQ(lines[1].second, "two");
+}
+
+TEST(ProcessPoolWorkers, TheQueueIsBounded) {
+  ProcessPool pool({.workers = 1, .max_queued = 2});
+  auto first = pool.call<Bytes>("sleep_ms", 100);
+  std::vector<Future<Bytes>> others;
+  for (int i = 0; i < 3; ++i) others.push_back(pool.exec("echo", "x"));
+  EXPECT_THROW((void)others[2].get(), QueueFull);
+  EXPECT_EQ(others[0].get().text(), "x");
+  EXPECT_EQ(pool.metrics().rejected, 1U);
+}
+
+TEST(ProcessPoolWorkers, AStoppedPoolHasNoProcessesAndTakesNoTasks) {
+  ProcessPool pool({.workers = 2});
+  wait_until([&] { return pool.metrics().ready == 2; });
+  auto task = pool.call<Bytes>("sleep_ms", 30);
+  const pid_t pid = pool.worker_status(0)->pid;
+  EXPECT_TRUE(pool.stop());
+  EXPECT_TRUE(task.is_ready()) << "what was accepted was run";
+  EXPECT_EQ(kill(pid, 0), -1);
+  EXPECT_EQ(pool.metrics().state, PoolState::shut_down);
+  EXPECT_THROW((void)pool.exec("echo").get(), Stopped);
+  EXPECT_TRUE(pool.stop()) << "twice is harmless";
+}
+
+TEST(ProcessPoolWorkers, AStopWithATimeoutTellsWhatIsLeft) {
+  ProcessPool pool({.workers = 1});
+  auto hangs = pool.exec("hang");
+  auto waits = pool.exec("echo");
+  EXPECT_EQ(pool.stop({.timeout = 20ms}).unfinished, 2U);
+  EXPECT_EQ(pool.metrics().state, PoolState::shutting_down);
+  EXPECT_TRUE(pool.stop({.mode = Stop::discard}));
+  EXPECT_THROW((void)hangs.get(), Stopped);
+  EXPECT_THROW((void)waits.get(), Stopped);
+}
+
+TEST(ProcessPoolWorkers, AManyTimesStartedAndStoppedPoolLeavesNothingBehind) {
+  const std::size_t before = count_descriptors("self");
+  for (int i = 0; i < 20; ++i) {
+    ProcessPool pool({.workers = 2});
+    EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+  }
+  EXPECT_EQ(count_descriptors("self"), before);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
+}
+
+}  // namespace
+}  // namespace muster
