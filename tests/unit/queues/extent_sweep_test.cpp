@@ -144,6 +144,22 @@ TEST_F(ExtentSweep, AnOldReferenceFreesNothingThoughTheTagFitsAgain) {
   expect_all_free();
 }
 
+// Nor of the slot's own payload, by a reference that is left from an earlier result.
+TEST_F(ExtentSweep, AnOldResultsReferenceDoesNotFreeThePayload) {
+  const Tag extent = allocate(kSupervisor);
+  ASSERT_EQ(memory_.producer().submit(task_in(extent)).outcome, SubmitOutcome::submitted);
+  const Claim claim = memory_.worker(kDead).claim();
+  memory_.ring().result(claim.slot).extent = extent;  // as if 1024 lives had passed
+  ASSERT_EQ(sweep().count, 1U);
+  EXPECT_EQ(memory_.supervisor().keep_result(found_[0]), 0U);
+  EXPECT_EQ(memory_.supervisor().retry(found_[0]), RetryOutcome::retried);
+  const Claim next = memory_.worker(kOther).claim();
+  EXPECT_TRUE(memory_.worker(kOther).payload(next).has_value());
+  EXPECT_EQ(memory_.worker(kOther).complete(next, {}), HandOver::done);
+  EXPECT_EQ(memory_.supervisor().release(memory_.supervisor().collect()), HandOver::done);
+  expect_all_free();
+}
+
 // Complete, behind each of its steps.
 
 TEST_F(ExtentSweep, AResultThatWasNotHandedInIsFreedByWhoeverDecidesAboutTheTask) {
