@@ -15,8 +15,8 @@ foreach(component processes export)
 endforeach()
 if(NOT processes IN_LIST components)
   foreach(header
-      byte_reader byte_writer bytes codec codec_described codec_parts handler payload registry
-      task_context)
+      byte_reader byte_writer bytes codec codec_described codec_parts handler payload
+      process_error process_pool process_pool_options registry task_context worker_main)
     list(APPEND absent PATTERN ${header}.hpp EXCLUDE)
   endforeach()
 endif()

@@ -12,12 +12,12 @@
 // Thread safety: none.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <muster/base/api.hpp>
 #include <muster/bytes.hpp>
@@ -31,10 +31,10 @@ class MUSTER_API ByteWriter {
   ByteWriter& operator=(const ByteWriter&) = delete;
 
   void append(std::span<const std::byte> bytes) {
-    if (bytes.size() <= inside_.size() - inside_size_ && outside_.empty()) {
+    if (bytes.size() <= Bytes::kInsideBytes - small_.size_ && outside_.empty()) {
       // An empty span may have no address, which memcpy must not be given.
-      if (!bytes.empty()) std::memcpy(inside_.data() + inside_size_, bytes.data(), bytes.size());
-      inside_size_ += bytes.size();
+      if (!bytes.empty()) std::memcpy(small_.inside_ + small_.size_, bytes.data(), bytes.size());
+      small_.size_ += bytes.size();
     } else {
       append_outside(bytes);
     }
@@ -45,14 +45,15 @@ class MUSTER_API ByteWriter {
   void append_length(std::size_t length);
 
   // What was appended, and nothing is left.
-  [[nodiscard]] Bytes take();
+  [[nodiscard]] Bytes take() {
+    return outside_.empty() ? std::move(small_) : Bytes(std::exchange(outside_, {}));
+  }
 
  private:
   void append_outside(std::span<const std::byte> bytes);
 
-  // All bytes stand inside, or all outside.
-  std::size_t inside_size_ = 0;
-  std::array<std::byte, Bytes::kInsideBytes> inside_{};
+  // One of them is empty.
+  Bytes small_;
   std::string outside_;
 };
 

@@ -88,6 +88,8 @@ class MUSTER_API Bytes {
   }
 
  private:
+  friend class ByteWriter;  // writes small ones where they stand
+
   struct Outside {
     const std::byte* begin;
     std::shared_ptr<const void> owner;

@@ -101,15 +101,13 @@ Result decode_result(const Bytes& payload) {
   try {
     if constexpr (detail::kSentWhole<Result>) {
       return std::get<0>(decode_arguments<Result>(payload));
+    } else if constexpr (std::is_void_v<Result>) {
+      ByteReader(payload).expect_end();
     } else {
       ByteReader in(payload);
-      if constexpr (std::is_void_v<Result>) {
-        in.expect_end();
-      } else {
-        Result result = Codec<Result>::decode(in);
-        in.expect_end();
-        return result;
-      }
+      Result result = Codec<Result>::decode(in);
+      in.expect_end();
+      return result;
     }
   } catch (const CodecError& error) {
     throw error.within("result");

@@ -6,7 +6,7 @@ namespace muster {
 namespace {
 
 template <class Container>
-Bytes keep(Container&& container) {
+Bytes keep(Container container) {
   const auto owner = std::make_shared<const Container>(std::move(container));
   return Bytes::view_of(std::as_bytes(std::span(*owner)), owner);
 }

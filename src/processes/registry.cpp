@@ -47,9 +47,12 @@ void Registry::add_handler(std::string name, std::unique_ptr<detail::Handler> ha
   }
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
 
-  // Whatever is thrown, all three keep the same size.
-  names_.reserve(names_.size() + 1);
-  handlers_.reserve(handlers_.size() + 1);
+  // Room first, so that whatever is thrown all three keep the same size.
+  const auto make_room = [](auto& list) {
+    if (list.size() == list.capacity()) list.reserve(2 * list.size() + 8);
+  };
+  make_room(names_);
+  make_room(handlers_);
   methods_.emplace(name, static_cast<std::uint32_t>(names_.size()));
   names_.push_back(std::move(name));
   handlers_.push_back(std::move(handler));

@@ -105,9 +105,11 @@ struct MapCodec {
     const std::size_t count = in.take_length(2, "a map");
     Map map;
     for (std::size_t i = 0; i < count; ++i) {
-      Key key = decode_item<Key>(in, "key", i);
-      Value value = decode_item<Value>(in, "value", i);
-      if (!map.emplace(std::move(key), std::move(value)).second) {
+      // Braces, so that the key comes first.
+      const bool is_new = map.insert(std::pair<Key, Value>{decode_item<Key>(in, "key", i),
+                                                           decode_item<Value>(in, "value", i)})
+                              .second;
+      if (!is_new) {
         rethrow_within(CodecError("cannot decode a map: this key is there already"), "key", i);
       }
     }

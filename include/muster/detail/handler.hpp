@@ -89,8 +89,7 @@ class MUSTER_API Handler {
 template <class F>
 class TypedHandler final : public Handler {
  public:
-  template <class Function>
-  explicit TypedHandler(Function&& function) : function_(std::forward<Function>(function)) {}
+  explicit TypedHandler(F function) : function_(std::move(function)) {}
 
   Bytes run(TaskContext& context, const Bytes& payload) override {
     return run_with(context, payload, typename Signature<F>::Arguments());
