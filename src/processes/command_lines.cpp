@@ -150,9 +150,10 @@ class ObjectReader {
   std::optional<std::uint64_t> id_;
 };
 
-// A line that is too long cannot be read, but most say at once which task they are about.
-std::optional<std::uint64_t> first_id(std::string_view cut_line) {
-  const auto first = JsonMembers(cut_line).next();
+// A line that is too long or broken further on cannot be read, but most say at once which task they
+// are about.
+std::optional<std::uint64_t> first_id(std::string_view line) {
+  const auto first = JsonMembers(line).next();
   if (!first || first->key != "\"id\"") return std::nullopt;
   return whole_number(first->value);
 }
@@ -165,7 +166,9 @@ CommandLine read_object(const SplitLine& line) {
                    " bytes of at most " + std::to_string(line.text.size())};
   }
   const std::string problem = json_problem(line.text, kMaxLineDepth);
-  if (!problem.empty()) return MalformedLine{.problem = "it is not JSON: " + problem};
+  if (!problem.empty()) {
+    return MalformedLine{.id = first_id(line.text), .problem = "it is not JSON: " + problem};
+  }
   return ObjectReader(line.text).read();
 }
 

@@ -10,16 +10,15 @@
 // settled, failed, or returned. What goes wrong is held against one task where that is certain, and
 // the worker goes on:
 //
-//     it says that the task failed                                     the task fails
-//     its answer is wrong, has a field twice, or is too long           the task fails
-//     it answers again, or is late with its progress                   told as output
-//     it writes other lines                                            told as output, up to a
-//     bound
+//     it says that the task has failed                         the task fails
+//     its answer cannot be read, but begins with the id        the task fails
+//     it answers again, or is late with its progress           told as output
+//     it writes lines that are not of the protocol             told as output, up to a bound
 //
-// Otherwise nobody knows what else is wrong, and it must be restarted: it writes what is not JSON
-// but begins like it, answers without an id or with one that it was not given, writes too much that
-// is not of the protocol, gives no sign of life while it has a task, or its output ends. Then the
-// oldest task fails and the others are returned.
+// Otherwise nobody knows what else is wrong, and it must be restarted: an answer cannot be read and
+// says not whose it is, or is about an id that it was not given; it writes too much that is not of
+// the protocol; it gives no sign of life while it has a task; its output ends. Then the oldest task
+// fails and the others are returned.
 //
 // Thread safety: a value; decides by what it is told, and does nothing itself.
 // Design note: docs/guides/command_workers.md

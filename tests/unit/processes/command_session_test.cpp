@@ -117,6 +117,14 @@ TEST_F(CommandSessionTest, AnAnswerThatCannotBeReadFailsItsTaskOnly) {
   EXPECT_EQ(take(R"({"id":1,"ok":"a"})"), Told{"settled 100: a"});
 }
 
+TEST_F(CommandSessionTest, AnAnswerThatIsNotJsonFailsItsTaskOnly) {
+  begin({.prefetch = 2}, 2);
+  EXPECT_EQ(take(R"({"id": 2, "ok": NaN})"),
+            Told{"failed 101 by error: the worker's answer cannot be read: it is not JSON: syntax "
+                 R"(error at byte 16: {"id": 2, "ok": NaN})"});
+  EXPECT_EQ(take(R"({"id":1,"ok":"a"})"), Told{"settled 100: a"});
+}
+
 TEST_F(CommandSessionTest, AnAnswerThatIsTooLongFailsItsTaskOnly) {
   begin({}, 1);
   EXPECT_EQ(told(session_.take({.text = R"({"id":1,"ok":"aa)", .cut_bytes = 84}, now_)),
@@ -156,7 +164,7 @@ TEST_F(CommandSessionTest, AnIdThatItWasNotGivenIsTheEnd) {
 
 TEST_F(CommandSessionTest, ALineThatCannotBeReadNorHeldAgainstATaskIsTheEnd) {
   for (const std::string line :
-       {R"({"id":1,"ok":)", R"({"ok":1})", R"({"id":"1","ok":1})", R"({'id':1})",
+       {R"({"id":1 "ok":2})", R"({"ok":1})", R"({"id":"1","ok":1})", R"({'id':1})",
         R"({"id":1,"id":1,"ok":1})", R"({"heartbeat":0})"}) {
     begin({.prefetch = 2}, 2);
     const Told events = take(line);
