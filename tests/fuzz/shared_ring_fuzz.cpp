@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include <muster/base/assert.hpp>
+#include <muster/queues/ring_extents.hpp>
 
 #include "fuzz/fuzz_entries.hpp"
 #include "support/ring_memory.hpp"
@@ -57,6 +59,13 @@ class Bytes {
   std::string_view input_;
 };
 
+// All of them, for whoever watches what is read.
+void read(std::optional<std::span<const std::byte>> bytes) {
+  std::byte all{};
+  for (const std::byte byte : bytes.value_or(std::span<const std::byte>())) all |= byte;
+  MUSTER_ASSERT(std::to_integer<unsigned>(all) < 256U);
+}
+
 void visit(const SharedRing& ring, std::size_t size) {
   const RingGeometry geometry = ring.geometry();
   MUSTER_ASSERT(valid(geometry));
@@ -71,16 +80,25 @@ void visit(const SharedRing& ring, std::size_t size) {
   const RingWorker worker(ring, last);
   if (const Claim claim = worker.claim(); claim.outcome == TakeOutcome::taken) {
     MUSTER_ASSERT(claim.slot < geometry.slots);
-    (void)worker.contents(claim).id;
+    read(worker.payload(claim));
   }
   const RingSupervisor supervisor(ring, 0);
   if (const Settling settling = supervisor.collect(); settling.outcome == TakeOutcome::taken) {
     MUSTER_ASSERT(settling.slot < geometry.slots);
-    (void)supervisor.result(settling).status;
+    read(supervisor.payload(settling));
+    read(supervisor.result_payload(settling));
+    (void)supervisor.keep_result(settling);
+  }
+  const RingExtents extents(ring, 0);
+  read(extents.memory(ring.slot(0).contents.extent));
+  if (const Allocated extent = extents.allocate(); extent.outcome == TakeOutcome::taken) {
+    read(extents.memory(extent.tag));
+    (void)extents.free(extent.tag);
   }
   std::array<Settling, 4> found;
   const SweepResult swept = supervisor.sweep(last, found);
   MUSTER_ASSERT(swept.count <= found.size());
+  for (const Settling& task : std::span(found).first(swept.count)) (void)supervisor.release(task);
   MUSTER_ASSERT(RingProducer(ring, last).cancel({.slot = 0, .generation = 1}) <=
                 CancelOutcome::too_late);
 }
@@ -115,7 +133,9 @@ void attach_to_broken(Bytes bytes, char how) {
   SharedRing ring;
   MUSTER_ASSERT(ring.format(whole.span(), geometry) == AttachOutcome::attached);
   TaskContents contents;
-  (void)RingProducer(ring, 0).submit(contents);
+  contents.extent = RingExtents(ring, 0).allocate().tag;
+  contents.payload_bytes = contents.extent == 0 ? 0 : geometry.extent_bytes;
+  MUSTER_ASSERT(RingProducer(ring, 0).submit(contents).outcome == SubmitOutcome::submitted);
   const std::size_t missing = bytes.next();
   while (!bytes.rest().empty()) {
     const std::size_t offset = bytes.next() * std::size_t{256} + bytes.next();

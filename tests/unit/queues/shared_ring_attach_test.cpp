@@ -191,7 +191,6 @@ RingGeometry random_geometry(Random& random) {
 
 // Behind a sound header anything may stand: a process that went wild wrote there. Then no promise
 // holds but these: nobody leaves the memory (the address sanitizer watches), everything returns.
-// What has to be put into a damaged ring returns late, so there is little of it here.
 TEST(SharedRingAttach, NoBytesBehindASoundHeaderLeadAnybodyAstray) {
   Random random = testing::seeded();
   for (int round = 0; round < 30; ++round) {
@@ -208,8 +207,8 @@ TEST(SharedRingAttach, NoBytesBehindASoundHeaderLeadAnybodyAstray) {
   }
 }
 
-// The same where the rings themselves are sound, so that nobody waits long for a place in them:
-// what slots, results and words of extents say is not believed.
+// The same where the rings themselves are sound, so that everything finds a place in them: what
+// slots, results and words of extents say is not believed.
 TEST(SharedRingAttach, NoSlotAndNoExtentLeadsAnybodyAstray) {
   Random random = testing::seeded();
   for (int round = 0; round < 100; ++round) {
