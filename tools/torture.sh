@@ -3,7 +3,7 @@
 # CTest's time limits are for every-day runs; what runs longer on purpose is started without CTest.
 # shellcheck shell=bash disable=SC2154  # the package lists stand in packages.sh
 
-readonly tortures=(models explore stress arm64 fresh-clone)
+readonly tortures=(models explore stress fuzz arm64 fresh-clone)
 
 command_torture() {
   local what=${1:-all} chosen=() start
@@ -48,6 +48,22 @@ torture_stress() {
   for preset in tsan asan; do
     build "$preset" tests/stress/all
     MUSTER_STRESS_SECONDS=60 run_programs "$preset" stress
+  done
+}
+
+# A while for each fuzzer, from what earlier runs have found on; MUSTER_FUZZ_SECONDS makes it longer.
+torture_fuzz() {
+  local seeds entry found log
+  build fuzz tests/fuzz/all
+  for seeds in tests/fuzz/seeds/*; do
+    entry=$(basename "$seeds")
+    found=build/fuzz/found/$entry log=build/fuzz/$entry.log
+    mkdir -p "$found"
+    say "fuzz $entry"
+    quietly "$log" with_symbols "build/fuzz/tests/fuzz/fuzz_$entry" -timeout=10 \
+      -max_total_time="${MUSTER_FUZZ_SECONDS:-20}" -artifact_prefix="build/fuzz/$entry-" \
+      "$found" "$seeds"
+    grep '^Done' "$log"
   done
 }
 

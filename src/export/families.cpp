@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <set>
 
+#include <muster/base/utf8.hpp>
 #include <muster/observe/worker_state.hpp>
-
-#include "export/utf8.hpp"
 
 namespace muster {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <boost/json.hpp>
 
+#include <muster/base/utf8.hpp>
 #include <muster/version.hpp>
 
 #include "export/families.hpp"
-#include "export/utf8.hpp"
 
 namespace muster {
 namespace {

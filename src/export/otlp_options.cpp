@@ -3,11 +3,11 @@
 #include <bit>
 #include <charconv>
 
+#include <muster/base/utf8.hpp>
 #include <muster/export/otlp.hpp>
 
 #include "export/endpoint.hpp"
 #include "export/families.hpp"
-#include "export/utf8.hpp"
 
 namespace muster {
 namespace {

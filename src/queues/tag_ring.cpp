@@ -13,6 +13,10 @@ constexpr unsigned kMostTries = 64;
 // And put(), which cannot give up halfway: so many are not contention but a damaged ring.
 constexpr unsigned kEndlessTries = 10'000;
 
+// How often put() may find itself a lap behind. Each time others have gone all round the ring
+// between two of its instructions; so many are a damaged ring too.
+constexpr unsigned kMostLapsBehind = 1'000;
+
 // Spins twice as long each time. No yielding: there is not always a system to yield to.
 class Pause {
  public:
@@ -72,6 +76,7 @@ bool TagRing::full(std::uint64_t position) const noexcept {
 
 PutOutcome TagRing::put(Tag tag) const noexcept {
   Pause pause;
+  unsigned laps_behind = 0;
   for (unsigned tries = 0; tries < kEndlessTries; ++tries) {
     // relaxed: an old tail is found out by its cell.
     const std::uint64_t position = parts_.ends->tail.position.load(relaxed);
@@ -84,6 +89,7 @@ PutOutcome TagRing::put(Tag tag) const noexcept {
       continue;
     }
     if (found != cycle - 1) {
+      if (++laps_behind > kMostLapsBehind) break;
       pause();
       continue;
     }

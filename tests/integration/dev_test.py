@@ -236,7 +236,7 @@ class Tests(DevTest):
     def test_a_sanitizer_command_builds_and_runs_the_concurrent_parts(self):
         self.machine.dev("tsan", INSTALLED=everything())
         self.assertIn("--target tests/unit/all tests/stress/all", self.machine.calls("cmake")[-1])
-        self.assertIn("-L ^(unit|stress)$", self.machine.calls("ctest")[0])
+        self.assertIn("-L ^(unit|stress|fuzz)$", self.machine.calls("ctest")[0])
 
     def test_the_output_has_no_colours_without_a_terminal(self):
         self.assertNotIn("\033", self.machine.dev("test", INSTALLED=everything()).stdout)

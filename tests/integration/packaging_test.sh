@@ -60,6 +60,25 @@ find_export() {
   expect_greeting "$dir/build/exporter"
 }
 
+find_processes() {
+  local dir
+  dir=$(fresh find_processes)
+  cp -r "$installed" "$dir/moved"
+  cmake_at "$dir/build" -S "$consumer" -DCMAKE_PREFIX_PATH="$dir/moved" -DCOMPONENTS=processes
+  cmake --build "$dir/build" --target commander
+  expect_greeting "$dir/build/commander"
+}
+
+pkg_config_processes() {
+  local dir flags
+  dir=$(fresh pkg_config_processes)
+  export PKG_CONFIG_PATH
+  PKG_CONFIG_PATH=$(dirname "$(find "$installed" -name muster-processes.pc)")
+  read -ra flags <<<"$(pkg-config --cflags --libs muster-processes)"
+  "$CXX" "$consumer/commander.cpp" "${flags[@]}" -std=c++20 -o "$dir/commander"
+  expect_greeting "$dir/commander"
+}
+
 pkg_config_export() {
   local dir flags
   dir=$(fresh pkg_config_export)

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "export/endpoint.hpp"
-#include "export/utf8.hpp"
 
 namespace muster {
 namespace {
@@ -85,26 +84,6 @@ TEST(Endpoint, ThatLeadsNowhereIsRefused) {
         "http://otel/?a=1", "http://otel/\r\nx: y"}) {
     EXPECT_EQ(parse_endpoint(bad), std::nullopt) << bad;
   }
-}
-
-TEST(Utf8, WellFormedTextIsKept) {
-  for (const std::string good : {"", "plain", "\u00e4\u20ac\U0001f600",
-                                 "\u0080\u07ff\u0800\uffff\U00010000\U0010ffff", "\ud7ff\ue000"}) {
-    EXPECT_EQ(to_utf8(good), good);
-  }
-}
-
-TEST(Utf8, EachByteThatIsNotIsReplaced) {
-  const std::string sign = "\xef\xbf\xbd";
-  EXPECT_EQ(to_utf8("a\xff"
-                    "b"),
-            "a" + sign + "b");
-  EXPECT_EQ(to_utf8("\xc3"), sign);                                   // cut off
-  EXPECT_EQ(to_utf8("\xe2\x82"), sign + sign);                        // cut off
-  EXPECT_EQ(to_utf8("\xc0\x80"), sign + sign);                        // too long a form
-  EXPECT_EQ(to_utf8("\xe0\x9f\xbf"), sign + sign + sign);             // too long a form
-  EXPECT_EQ(to_utf8("\xed\xa0\x80"), sign + sign + sign);             // a surrogate
-  EXPECT_EQ(to_utf8("\xf4\x90\x80\x80"), sign + sign + sign + sign);  // too large
 }
 
 }  // namespace

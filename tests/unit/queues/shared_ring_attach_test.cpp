@@ -1,6 +1,7 @@
 // shared_ring_attach_test.cpp: which memory is accepted as a ring, and that no bytes at all lead
 // anybody astray.
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <muster/base/clock.hpp>
 #include <muster/base/random.hpp>
 
 #include "support/ring_memory.hpp"
@@ -189,7 +191,6 @@ RingGeometry random_geometry(Random& random) {
 
 // Behind a sound header anything may stand: a process that went wild wrote there. Then no promise
 // holds but these: nobody leaves the memory (the address sanitizer watches), everything returns.
-// What has to be put into a damaged ring returns late, so there is little of it here.
 TEST(SharedRingAttach, NoBytesBehindASoundHeaderLeadAnybodyAstray) {
   Random random = testing::seeded();
   for (int round = 0; round < 30; ++round) {
@@ -206,8 +207,8 @@ TEST(SharedRingAttach, NoBytesBehindASoundHeaderLeadAnybodyAstray) {
   }
 }
 
-// The same where the rings themselves are sound, so that nobody waits long for a place in them:
-// what slots, results and words of extents say is not believed.
+// The same where the rings themselves are sound, so that everything finds a place in them: what
+// slots, results and words of extents say is not believed.
 TEST(SharedRingAttach, NoSlotAndNoExtentLeadsAnybodyAstray) {
   Random random = testing::seeded();
   for (int round = 0; round < 100; ++round) {
@@ -235,6 +236,21 @@ TEST(SharedRingAttach, NoSlotAndNoExtentLeadsAnybodyAstray) {
       }
     }
   }
+}
+
+// A sweep puts back all that a dead participant held, one by one: if each took a second or two, a
+// wild write would stop the pool for as long as one that hangs.
+TEST(SharedRingAttach, ARingWithoutAPlaceToPutThingsSaysSoSoon) {
+  const RingMemory memory(kSmall);
+  ASSERT_EQ(memory.producer().submit({}).outcome, SubmitOutcome::submitted);
+  ASSERT_EQ(memory.worker().complete(memory.worker().claim(), {}), HandOver::done);
+  const Settling settling = memory.supervisor().collect();
+  const std::uint64_t wild = 0x0123'4567'89ab'cdef;
+  std::memcpy(memory.span().data() + offsetof(RingHeader, free) + sizeof(RingEnd), &wild, 8);
+  const Time begin = real_clock().now();
+  EXPECT_EQ(memory.supervisor().release(settling), HandOver::damaged);
+  EXPECT_EQ(memory.ring().damage(), 1U);
+  EXPECT_LT(real_clock().now() - begin, std::chrono::milliseconds(500));
 }
 
 }  // namespace

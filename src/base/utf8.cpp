@@ -1,9 +1,9 @@
 // utf8.cpp: what is well-formed, by table 3-7 of the Unicode standard.
-#include "export/utf8.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include <muster/base/utf8.hpp>
 
 namespace muster {
 namespace {
@@ -29,14 +29,23 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
-std::string to_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
   }
-  return out;
+  return true;
+}
+
+std::string to_utf8(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    text += length == 0 ? std::string_view("\xef\xbf\xbd") : bytes.substr(0, length);
+    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
 }
 
 }  // namespace muster
