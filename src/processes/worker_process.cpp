@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -218,10 +219,14 @@ void WorkerProcess::beat_for_ever() {
 
 void WorkerProcess::beat() {
   WorkerBoard& board = segment_.board();
-  if (const auto figures = read_process_figures(RealFiles(), getpid())) {
-    const auto cpu_ns = static_cast<std::uint64_t>(figures->cpu_time.count());
-    board.anonymous_bytes.store(figures->anonymous_bytes, relaxed);  // relaxed: a figure
-    board.cpu_ns.store(cpu_ns, relaxed);                             // relaxed: a figure
+  try {
+    if (const auto figures = read_process_figures(RealFiles(), getpid())) {
+      const auto cpu_ns = static_cast<std::uint64_t>(figures->cpu_time.count());
+      board.anonymous_bytes.store(figures->anonymous_bytes, relaxed);  // relaxed: a figure
+      board.cpu_ns.store(cpu_ns, relaxed);                             // relaxed: a figure
+    }
+  } catch (const std::bad_alloc&) {
+    // The task at hand has all the memory there is. That is its own affair; the worker lives.
   }
   // relaxed: any change is a sign of life.
   segment_.ring().participant(kWorkerIndex).heartbeat.fetch_add(1, relaxed);

@@ -132,6 +132,16 @@ TEST(ProcessPoolWorkers, LimitsAreKeptAndAnAllocationTooLargeIsAnError) {
   EXPECT_EQ(pool.metrics().crashes, 0U);
 }
 
+TEST(ProcessPoolWorkers, LiveThroughATaskThatTakesAllMemory) {
+  ProcessPool pool({.workers = 1,
+                    .limits = {.memory_bytes = std::uint64_t{256} << 20},
+                    .retry = at_once(1),
+                    .health = quick_health()});
+  auto task = pool.exec("devour");  // holds all there is for some heartbeats
+  EXPECT_THROW((void)task.get(), RemoteError);
+  EXPECT_EQ(pool.metrics().crashes, 0U);
+}
+
 TEST(ProcessPoolWorkers, AreRecycledByTasksMemoryAndAge) {
   {
     ProcessPool pool(

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
@@ -60,6 +61,19 @@ void add_bad_ones(Registry& registry) {
   registry.add("eat", [](std::uint64_t bytes) {
     std::vector<char> memory(bytes, 'x');
     return static_cast<int>(memory[bytes / 2]);
+  });
+  registry.add("devour", [] {  // down to the last byte, and holds it
+    std::vector<void*> all;
+    all.reserve(10'000'000);
+    const auto take_all = [&all](std::size_t size) {
+      for (void* more = std::malloc(size); more != nullptr; more = std::malloc(size)) {
+        all.push_back(more);
+      }
+    };
+    for (const std::size_t size : {1U << 20, 1U << 12, 64U, 8U}) take_all(size);
+    (void)poll(nullptr, 0, 100);
+    for (void* const one : all) std::free(one);
+    throw std::bad_alloc();
   });
   registry.add("leak", [](std::uint64_t bytes) {
     std::memset(std::malloc(bytes), 'x', bytes);  // NOLINT: it is to leak
