@@ -43,6 +43,7 @@ class MUSTER_API WorkerCrashed : public Error {
     std::string name;
     ExitStatus exit;
     unsigned attempts = 1;
+    std::string why = {};  // if more is known than how it ended
   };
   explicit WorkerCrashed(Contents contents);
   WorkerCrashed(const WorkerCrashed&) = default;

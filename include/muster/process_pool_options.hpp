@@ -29,6 +29,7 @@
 #include <muster/policy/retry.hpp>
 #include <muster/policy/scaling.hpp>
 #include <muster/pool_options.hpp>
+#include <muster/processes/command_lines.hpp>
 #include <muster/processes/exit_status.hpp>
 #include <muster/processes/launch_options.hpp>
 #include <muster/processes/output_capture.hpp>
@@ -40,14 +41,35 @@ inline constexpr unsigned kMaxWorkers = 4096;
 inline constexpr unsigned kMaxPrefetch = 1024;
 inline constexpr std::size_t kMaxPayloadBytes = std::size_t{1} << 30;
 
+// For workers that are programs of any language, which get tasks and answer them by lines of JSON:
+// docs/guides/command_workers.md
+struct CommandOptions {
+  // The tasks that they know. Empty: all that they are given.
+  std::vector<std::string> tasks = {};
+  std::vector<std::string> capabilities = {};
+
+  PayloadForm payload_form = PayloadForm::text;
+
+  // The longest line that they may write; at least 1. What is longer fails its task.
+  std::size_t max_line_bytes = std::size_t{1} << 20;
+
+  // How long one that has a task may write nothing, from 1 ms to a year; then it is restarted.
+  Duration max_silence = std::chrono::minutes(5);
+
+  // Lines that are no answers which it may write between two answers.
+  std::size_t max_other_lines = 100;
+};
+
 struct ProcessPoolOptions {
   // Processes, from 1 to 4096. 0: one per CPU that this process may use.
   unsigned workers = 0;
 
-  // What they run: a path, or a name that is looked up in PATH; its main() calls worker_main().
-  // Empty: this very program.
+  // What they run: a path, or a name that is looked up in PATH. Empty: this very program.
   std::string program = {};
   std::vector<std::string> arguments = {};
+
+  // Unset: a program that calls worker_main().
+  std::optional<CommandOptions> command = {};
 
   // On top of this process's own, and where they run; empty: where this process does.
   std::vector<EnvironmentVariable> environment = {};

@@ -22,6 +22,7 @@
 #include <muster/processes/file_descriptor.hpp>
 #include <muster/processes/process_handle.hpp>
 
+#include "processes/command_link.hpp"
 #include "processes/process_task.hpp"
 #include "processes/worker_segment.hpp"
 
@@ -31,6 +32,11 @@ namespace muster {
 struct Abilities {
   std::unordered_map<std::string, std::uint32_t> methods;  // by name
   std::vector<std::string> capabilities;
+  bool takes_any = false;  // whatever its name
+
+  [[nodiscard]] bool has_method(const std::string& name) const {
+    return takes_any || methods.contains(name);
+  }
 };
 
 // A task that a worker has, by its slot.
@@ -54,6 +60,10 @@ struct Member {
            state != WorkerState::failed;
   }
 
+  [[nodiscard]] WorkerReading read() const noexcept {
+    return segment != nullptr ? segment->read() : command_reading;
+  }
+
   // For life.
   const unsigned id;
   std::uint64_t restarts = 0;
@@ -65,8 +75,11 @@ struct Member {
   WorkerState state = WorkerState::cold;
   std::uint64_t run = 0;  // the spawner's number for it; 0: none
   ProcessHandle process;
-  FileDescriptor control;  // until it is ready
-  std::shared_ptr<const WorkerSegment> segment;
+  FileDescriptor control;                        // until it is ready
+  std::shared_ptr<const WorkerSegment> segment;  // of one that runs our registry ...
+  std::unique_ptr<CommandLink> command;          // ... or of one that is a command
+  WorkerReading command_reading;
+  std::string command_failure;  // why it is restarted
   std::shared_ptr<const Abilities> abilities;
   std::vector<Flight> flights;  // by slot
   unsigned in_flight = 0;

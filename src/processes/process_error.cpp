@@ -20,9 +20,9 @@ RemoteError::RemoteError(Contents contents)
 RemoteError::~RemoteError() = default;
 
 WorkerCrashed::WorkerCrashed(Contents contents)
-    : Error(ErrorCode::worker_crashed, "the worker that ran task \"" + contents.name + "\" died" +
-                                           after(contents.attempts) + ": " +
-                                           describe(contents.exit)),
+    : Error(ErrorCode::worker_crashed,
+            "the worker that ran task \"" + contents.name + "\" died" + after(contents.attempts) +
+                ": " + (contents.why.empty() ? describe(contents.exit) : contents.why)),
       contents_(std::make_shared<const Contents>(std::move(contents))) {}
 
 WorkerCrashed::~WorkerCrashed() = default;

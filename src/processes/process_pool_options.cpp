@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <muster/process_pool_options.hpp>
+#include <muster/processes/command_session.hpp>
 
 namespace muster {
 namespace {
@@ -57,6 +58,17 @@ std::vector<BadField> validate(const ProcessPoolOptions& options) {
                              .oom_score_adj = options.oom_score_adj};
   for (BadField& bad : validate(launch)) {
     problems.add_unless(false, std::move(bad.field), std::move(bad.value), std::move(bad.rule));
+  }
+  if (options.command) {
+    const CommandOptions& command = *options.command;
+    problems.add_unless(command.max_line_bytes >= 1, "command.max_line_bytes", "0",
+                        "must be at least 1");
+    problems.add_unless(!options.program.empty(), "program", "\"\"",
+                        "must be given for command workers");
+    problems.add_all("command",
+                     validate(CommandSessionOptions{.prefetch = options.prefetch,
+                                                    .max_silence = command.max_silence,
+                                                    .max_other_lines = command.max_other_lines}));
   }
   problems.add_all("retry", validate(options.retry));
   problems.add_all("health", validate(options.health));

@@ -103,6 +103,16 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool cancel_in_flight(ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void discard_waiting() MUSTER_REQUIRES(mutex_);
 
+  void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
+
+  // Command workers: supervisor_commands.cpp
+  bool send_command(Member& member, TaskRef task) MUSTER_REQUIRES(mutex_);
+  TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
+  void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);
+  void after_return(TaskRef task) MUSTER_REQUIRES(mutex_);
+  void tell_output(const Member& member, const CommandOutput& output) const;
+  void serve_commands(Time now) MUSTER_REQUIRES(mutex_);
+
   // What workers are given ahead: supervisor_ahead.cpp
   static constexpr int kNoPriority = 1 << 16;  // above all
   [[nodiscard]] unsigned room_of(const Member& member) const MUSTER_REQUIRES(mutex_);
@@ -126,6 +136,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
 
   // Workers: supervisor_workers.cpp
   void launch(Member& member) MUSTER_REQUIRES(mutex_);
+  void prepare_ring(Member& member, LaunchOptions& launch) MUSTER_REQUIRES(mutex_);
+  void prepare_command(Member& member, LaunchOptions& launch) MUSTER_REQUIRES(mutex_);
   void launch_missing(Time now) MUSTER_REQUIRES(mutex_);
   void receive_spawner_events() MUSTER_REQUIRES(mutex_);
   void on_started(WorkerStarted& started) MUSTER_REQUIRES(mutex_);

@@ -12,7 +12,7 @@ namespace muster {
 
 // How many tasks it may have now.
 unsigned Supervisor::room_of(const Member& member) const {
-  if (options_.prefetch > 1) return options_.prefetch;
+  if (options_.prefetch > 1 || member.command != nullptr) return options_.prefetch;
   return tasks_at_once(member.average_task);
 }
 

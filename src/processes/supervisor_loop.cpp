@@ -152,6 +152,7 @@ void Supervisor::run_loop() {
       for (const auto& member : members_) {
         if (member->control) read_hello(*member);
       }
+      serve_commands(now);
       serve_times(now);
       until = next_due(now);
       verdicts.swap(verdicts_);
@@ -163,8 +164,8 @@ void Supervisor::run_loop() {
 
 void Supervisor::wait_for_events(Time until) {
   std::vector<pollfd> events;
-  const auto watch = [&events](int descriptor) {
-    events.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+  const auto watch = [&events](int descriptor, short what = POLLIN) {
+    events.push_back({.fd = descriptor, .events = what, .revents = 0});
   };
   watch(kick_.descriptor());
   {
@@ -172,6 +173,9 @@ void Supervisor::wait_for_events(Time until) {
     if (spawner_ != nullptr) watch(spawner_->descriptor());
     for (const auto& member : members_) {
       if (member->control) watch(member->control.get());
+      if (member->command == nullptr || !member->has_process()) continue;
+      if (member->command->output() >= 0) watch(member->command->output());
+      if (member->command->has_unsent()) watch(member->command->input(), POLLOUT);
     }
   }
   const Duration left = until - Time::clock::now();
@@ -188,6 +192,9 @@ Time Supervisor::next_due(Time now) const {
   if (!timeouts_.empty()) consider(timeouts_.next());
   if (scaler_) consider(next_scaling_);
   for (const auto& member : members_) {
+    if (member->command != nullptr && member->has_process()) {
+      if (const auto look = member->command->session().next_look()) consider(*look);
+    }
     if (member->state == WorkerState::warming) consider(member->launched + options_.start_timeout);
     const bool is_missing = !member->has_process() && member->id < target_ && !member->stays_down;
     if (is_missing && spawner_ != nullptr) consider(std::max(respawn_.next_spawn(now), now));
@@ -232,10 +239,12 @@ void Supervisor::serve_task_times(Time now) {
 void Supervisor::check_timeout(Timeout timeout, Time now) {
   Member& member = *members_[timeout.task->progress.worker];
   const Duration allowed = *timeout.task->order.options.timeout;
-  const WorkerReading reading = member.segment->read();
+  const WorkerReading reading = member.read();
   // If it does not say so, it has not begun, and gets all its time.
-  const bool has_begun = reading.task == timeout.task->order.id;
-  const Time began = has_begun ? reading.started : now;
+  const bool has_begun = member.command != nullptr || reading.task == timeout.task->order.id;
+  const Time began = !has_begun                  ? now
+                     : member.command != nullptr ? timeout.task->progress.began
+                                                 : reading.started;
   // Who lies about its beginning gains one more time only.
   const bool is_over = began + allowed <= now ||
                        timeout.task->progress.began + allowed * (2 + member.in_flight) <= now;
@@ -255,8 +264,9 @@ void Supervisor::look_after_health(Time now) {
 }
 
 void Supervisor::look_after(Member& member, Time now) {
-  const WorkerReading reading = member.segment->read();
+  const WorkerReading reading = member.read();
   VitalSigns signs{.beats = reading.beats, .cpu_time = reading.cpu_time};
+  if (member.command != nullptr) signs.beats = member.beats + 1;  // its session looks after it
   if (signs.beats != member.beats) {
     member.beats = signs.beats;
     if (member.first_memory == 0) member.first_memory = reading.anonymous_bytes;

@@ -25,8 +25,7 @@ std::optional<WorkerStatus> Supervisor::worker_status(unsigned worker) const {
   const MutexLock lock(mutex_);
   if (worker >= members_.size()) return std::nullopt;
   const Member& member = *members_[worker];
-  const WorkerReading reading =
-      member.segment != nullptr ? member.segment->read() : WorkerReading{};
+  const WorkerReading reading = member.read();
   return WorkerStatus{.id = member.id,
                       .state = member.state,
                       .pid = member.has_process() ? member.process.pid() : -1,
@@ -56,7 +55,7 @@ PoolSnapshot Supervisor::snapshot() const {
                                 .active = member->in_flight > 0 ? 1U : 0U,
                                 .queued = member->in_flight > 0 ? member->in_flight - 1U : 0U,
                                 .completed = member->tasks};
-    if (member->segment != nullptr) worker.utilisation = member->segment->read().utilisation;
+    worker.utilisation = member->read().utilisation;
     all.workers.push_back(worker);
   }
   return all;

@@ -29,8 +29,8 @@ std::exception_ptr error_of(const ProcessTask& task, FailureKind kind, const std
       return std::make_exception_ptr(
           RemoteError({.name = name, .what = what, .attempts = attempts}));
     case FailureKind::crash:
-      return std::make_exception_ptr(
-          WorkerCrashed({.name = name, .exit = exit.value_or(ExitStatus{}), .attempts = attempts}));
+      return std::make_exception_ptr(WorkerCrashed(
+          {.name = name, .exit = exit.value_or(ExitStatus{}), .attempts = attempts, .why = what}));
     case FailureKind::timeout:
       break;
   }
@@ -87,7 +87,7 @@ Future<Bytes> Supervisor::make_task(std::string_view name, Bytes payload, ExecOp
 void Supervisor::check(std::string_view name, const Bytes& payload, const ExecOptions& options) {
   std::vector<BadField> bad;
   if (abilities_ != nullptr) {
-    if (!abilities_->methods.contains(std::string(name))) {
+    if (!abilities_->has_method(std::string(name))) {
       bad.push_back({"name", std::string(name), "must be a task that the workers have"});
     }
     const auto can = [&](const auto& member) {
@@ -179,7 +179,7 @@ Member* Supervisor::choose_for(const ProcessTask& task) {
   if (strategy_ != nullptr) return choose_by_strategy(task, among);
   const auto load_of = [&among](std::size_t i) {
     const Member& member = *among[i];
-    const WorkerReading reading = member.segment->read();
+    const WorkerReading reading = member.read();
     return WorkerLoad{.pending = member.in_flight,
                       .idle = member.in_flight == 0,
                       .used = static_cast<double>(member.tasks),
@@ -198,7 +198,7 @@ Member* Supervisor::choose_by_strategy(const ProcessTask& task, const std::vecto
                      .tasks_done = member->tasks,
                      .active = std::min(member->in_flight, 1U),
                      .queued = member->in_flight - std::min(member->in_flight, 1U),
-                     .utilisation = member->segment->read().utilisation});
+                     .utilisation = member->read().utilisation});
   }
   const ExecOptions& options = task.order.options;
   try {
@@ -235,6 +235,7 @@ void Supervisor::feed(Member& member) {
 
 // False: it has no place for it now, or the task has failed, as its state says.
 bool Supervisor::send(Member& member, TaskRef task) {
+  if (member.command != nullptr) return send_command(member, std::move(task));
   const TaskOrder& order = task->order;
   const auto method = member.abilities->methods.find(order.name);
   if (method == member.abilities->methods.end()) {
@@ -263,24 +264,29 @@ bool Supervisor::send(Member& member, TaskRef task) {
     if (contents.extent != 0) RingExtents(ring, kPoolIndex).free(contents.extent);
     return false;
   }
-  task->progress.state = TaskState::dequeued;
-  task->progress.worker = member.id;
-  task->progress.began = now;
-  ++task->progress.attempts;
-  if (const auto& timeout = order.options.timeout) {
-    const Time due = now + *timeout;
-    const bool is_next = timeouts_.empty() || due < timeouts_.next();
-    timeouts_.push(due, {task.another(), task->progress.attempts});
-    if (is_next) kick_.give();
-  }
-  member.lowest_priority = std::min(member.lowest_priority, order.options.priority);
+  note_sent(member, *task, now);
   member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation,
                                           contents.extent != 0};
   member.payload_extents += contents.extent != 0 ? 1 : 0;
-  if (member.in_flight++ == 0) member.last_result = now;
-  member.state = WorkerState::busy;
   update_lists(member);
   return true;
+}
+
+void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
+  task.progress.state = TaskState::dequeued;
+  task.progress.worker = member.id;
+  task.progress.began = now;
+  ++task.progress.attempts;
+  if (const auto& timeout = task.order.options.timeout) {
+    const Time due = now + *timeout;
+    const bool is_next = timeouts_.empty() || due < timeouts_.next();
+    task.add_reference();
+    timeouts_.push(due, {TaskRef(&task), task.progress.attempts});
+    if (is_next) kick_.give();
+  }
+  member.lowest_priority = std::min(member.lowest_priority, task.order.options.priority);
+  if (member.in_flight++ == 0) member.last_result = now;
+  member.state = WorkerState::busy;
 }
 
 // Nothing: no extent is free, or there is no memory for it.
@@ -301,14 +307,20 @@ std::optional<Tag> Supervisor::write_extent(Member& member, const Bytes& payload
 
 // Behind all that it has.
 void Supervisor::order_to_stop(Member& member) {
-  TaskContents contents;
-  contents.method = kStopOrder;
-  const Submitted submitted = RingProducer(member.segment->ring(), kPoolIndex).submit(contents);
+  bool is_ordered = true;
+  if (member.command != nullptr) {
+    member.command->close_input();
+  } else {
+    TaskContents contents;
+    contents.method = kStopOrder;
+    const Submitted submitted = RingProducer(member.segment->ring(), kPoolIndex).submit(contents);
+    // There is always a slot for it; if not, the memory is not to be trusted.
+    is_ordered = submitted.outcome == SubmitOutcome::submitted;
+  }
   member.state = WorkerState::terminating;
   member.past.reason = EndReason::asked;
   if (member.health) member.health->expect_end();
-  // There is always a slot for it; if not, the memory is not to be trusted.
-  if (submitted.outcome != SubmitOutcome::submitted) kill(member, EndReason::asked);
+  if (!is_ordered) kill(member, EndReason::asked);
   update_lists(member);
 }
 
@@ -327,7 +339,7 @@ void Supervisor::update_lists(Member& member) {
     member.*place = Member::kNowhere;
   };
   keep(roomy_, &Member::place_in_roomy, member.takes_tasks() && member.in_flight < room_of(member));
-  keep(busy_, &Member::place_in_busy, member.in_flight > 0);
+  keep(busy_, &Member::place_in_busy, member.in_flight > 0 && member.segment != nullptr);
 }
 
 void Supervisor::conclude(TaskRef task, Bytes value) {
@@ -433,8 +445,8 @@ bool Supervisor::cancel(ProcessTask& task) {
 // It may have begun: its worker is told, and killed if the task allows that.
 bool Supervisor::cancel_in_flight(ProcessTask& task) {
   Member& member = *members_[task.progress.worker];
-  const SharedRing& ring = member.segment->ring();
-  for (SlotIndex slot = 0; slot < member.flights.size(); ++slot) {
+  for (SlotIndex slot = 0; member.segment != nullptr && slot < member.flights.size(); ++slot) {
+    const SharedRing& ring = member.segment->ring();
     const Flight& flight = member.flights[slot];
     if (!flight.task || &*flight.task != &task) continue;
     RingProducer(ring, kPoolIndex).cancel({.slot = slot, .generation = flight.generation});

@@ -40,39 +40,40 @@ void await_death(const ProcessHandle& process) {
 
 // Throws SystemFailure if there are not the means.
 void Supervisor::launch(Member& member) {
-  auto segment = std::make_shared<const WorkerSegment>(WorkerSegment::create(geometry_));
-  WorkerBoard& board = segment->board();
-  board.worker = member.id;
-  board.heartbeat_ns = static_cast<std::uint64_t>(options_.health.heartbeat.count());
-  board.idle_policy = static_cast<std::uint32_t>(options_.idle);
-  SocketPair sockets = make_sockets();
   LaunchOptions launch{.program = options_.program,
                        .arguments = options_.arguments,
                        .environment = options_.environment,
                        .working_directory = options_.working_directory,
-                       .descriptors = descriptors_for({.control = sockets.theirs.get(),
-                                                       .segment = segment->descriptor(),
-                                                       .bell = bell_.descriptor()}),
                        .limits = options_.limits,
                        .nice = options_.nice,
                        .oom_score_adj = options_.oom_score_adj,
                        .no_new_privileges = options_.no_new_privileges};
-  launch.environment.push_back({kWorkerVariable, std::to_string(member.id)});
   const std::uint64_t run = next_run_++;
   FileDescriptor output;
   FileDescriptor errors;
   if (capture_ != nullptr) {
-    output = capture_->open(run << kRunShift | member.id, OutputStream::standard_output);
     errors = capture_->open(run << kRunShift | member.id, OutputStream::standard_error);
-    launch.standard_output = output.get();
     launch.standard_error = errors.get();
+    if (!options_.command) {
+      output = capture_->open(run << kRunShift | member.id, OutputStream::standard_output);
+      launch.standard_output = output.get();
+    }
   }
-  if (spawner_->launch(run, launch) != LaunchOutcome::sent) return;  // full or lost: later
+  FileDescriptor control;
+  if (options_.command) {
+    prepare_command(member, launch);
+  } else {
+    SocketPair sockets = make_sockets();
+    control = std::move(sockets.theirs);
+    launch.descriptors = {control.get()};
+    member.control = std::move(sockets.ours);
+    prepare_ring(member, launch);
+  }
+  const LaunchOutcome outcome = spawner_->launch(run, launch);
+  if (member.command != nullptr) member.command->worker_ends() = {};
+  if (outcome != LaunchOutcome::sent) return;  // full or lost: later
   member.run = run;
   member.state = WorkerState::warming;
-  member.control = std::move(sockets.ours);
-  member.segment = std::move(segment);
-  member.abilities = std::make_shared<Abilities>();
   member.flights.clear();
   member.flights.resize(geometry_.slots);
   member.in_flight = 0;
@@ -89,6 +90,34 @@ void Supervisor::launch(Member& member) {
   member.health.reset();
   member.is_recycled = false;
   ++counts_.starts;
+}
+
+void Supervisor::prepare_ring(Member& member, LaunchOptions& launch) {
+  auto segment = std::make_shared<const WorkerSegment>(WorkerSegment::create(geometry_));
+  WorkerBoard& board = segment->board();
+  board.worker = member.id;
+  board.heartbeat_ns = static_cast<std::uint64_t>(options_.health.heartbeat.count());
+  board.idle_policy = static_cast<std::uint32_t>(options_.idle);
+  launch.descriptors = descriptors_for({.control = launch.descriptors.at(0),
+                                        .segment = segment->descriptor(),
+                                        .bell = bell_.descriptor()});
+  launch.environment.push_back({kWorkerVariable, std::to_string(member.id)});
+  member.segment = std::move(segment);
+  member.abilities = std::make_shared<Abilities>();
+}
+
+void Supervisor::prepare_command(Member& member, LaunchOptions& launch) {
+  const CommandOptions& command = *options_.command;
+  member.command = std::make_unique<CommandLink>(command, options_.prefetch);
+  member.command_reading = {};
+  member.command_failure.clear();
+  launch.standard_input = member.command->worker_ends().input.get();
+  launch.standard_output = member.command->worker_ends().output.get();
+  auto abilities = std::make_shared<Abilities>();
+  for (const std::string& name : command.tasks) abilities->methods.emplace(name, 0);
+  abilities->capabilities = command.capabilities;
+  abilities->takes_any = command.tasks.empty();
+  member.abilities = std::move(abilities);
 }
 
 void Supervisor::launch_missing(Time now) {
@@ -136,6 +165,7 @@ void Supervisor::on_started(WorkerStarted& started) {
   if (member == nullptr) return;
   member->process = std::move(started.process);
   if (member->past.was_killed) member->process.send_signal(SIGKILL);  // it was to go before it came
+  if (member->command != nullptr) become_ready(*member);
 }
 
 void Supervisor::on_refused(const WorkerRefused& refused) {
@@ -163,6 +193,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   member.process = ProcessHandle();
   member.control.reset();
   member.segment.reset();
+  member.command.reset();
   member.health.reset();
   member.stays_down = member.state == WorkerState::failed && !options_.auto_restart;
   if (member.state == WorkerState::failed && status.kind != ExitKind::timeout) {
@@ -185,7 +216,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
 // Results that it had ready count; what it had begun has failed; what it had not waits again.
 void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
   if (member.in_flight == 0) return;
-  if (member.segment->ring().damage() == 0) {
+  if (member.segment != nullptr && member.segment->ring().damage() == 0) {
     const RingSupervisor rings(member.segment->ring(), kPoolIndex);
     std::array<Settling, 16> found;
     while (rings.sweep(kWorkerIndex, found).outcome == SweepOutcome::more) {
@@ -198,14 +229,16 @@ void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
     --member.in_flight;
     member.payload_extents -= member.flights[slot].has_extent ? 1 : 0;
     // Whatever is not as we left it counts as begun: the worker may have written anything.
-    const SlotWord word = member.segment->ring().word(slot);
+    const SlotWord word =
+        member.segment != nullptr ? member.segment->ring().word(slot) : SlotWord{};
     const bool is_untouched =
         word.state == SlotState::ready && word.generation == member.flights[slot].generation;
     if (!is_untouched) {
       const FailureKind kind = failure_kind(status.kind);
       const std::string what = kind == FailureKind::timeout
                                    ? task->describe() + " ran longer than its timeout"
-                                   : describe(status);
+                               : member.command_failure.empty() ? describe(status)
+                                                                : member.command_failure;
       after_failure(std::move(task), {.kind = kind, .what = what, .exit = status});
     } else {
       --task->progress.attempts;

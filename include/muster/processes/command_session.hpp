@@ -127,6 +127,9 @@ class MUSTER_API CommandSession {
   // mistaken for its earlier attempt. Requires: has_room(); `task` is not among tasks().
   [[nodiscard]] std::uint64_t give(std::uint64_t task, Time now);
 
+  // What give() will say next.
+  [[nodiscard]] std::uint64_t next_id() const noexcept { return last_id_ + 1; }
+
   // It has written a line.
   [[nodiscard]] std::vector<CommandEvent> take(const SplitLine& line, Time now);
 

@@ -1,0 +1,113 @@
+// supervisor_commands.cpp: workers that are programs of any language.
+#include <utility>
+
+#include <muster/base/log.hpp>
+
+#include "processes/supervisor.hpp"
+
+namespace muster {
+
+// False: the task has failed, as its state says.
+bool Supervisor::send_command(Member& member, TaskRef task) {
+  const Time now = Time::clock::now();
+  try {
+    member.command->send(task->order, now);
+  } catch (const InvalidArgument& error) {
+    ++task->progress.attempts;
+    after_failure(std::move(task), {.what = error.what()});
+    return false;
+  }
+  if (member.command->has_unsent()) kick_.give();  // somebody must wait until it reads on
+  note_sent(member, *task, now);
+  for (Flight& flight : member.flights) {
+    if (flight.task) continue;
+    flight.task = std::move(task);
+    break;
+  }
+  update_lists(member);
+  return true;
+}
+
+TaskRef Supervisor::take_command_task(Member& member, std::uint64_t id) {
+  for (Flight& flight : member.flights) {
+    if (!flight.task || flight.task->order.id != id) continue;
+    --member.in_flight;
+    if (member.in_flight == 0 && member.state == WorkerState::busy) {
+      member.state = WorkerState::ready;
+      member.idle_since = Time::clock::now();
+    }
+    return std::move(flight.task);
+  }
+  return {};
+}
+
+void Supervisor::handle(Member& member, CommandEvent event) {
+  if (auto* const settled = std::get_if<CommandSettled>(&event)) {
+    if (member.tasks++ == 0) ++first_tasks_;
+    conclude(take_command_task(member, settled->task), Bytes(std::move(settled->bytes)));
+  } else if (auto* const failed = std::get_if<CommandFailed>(&event)) {
+    if (failed->kind == FailureKind::crash) return;  // its worker is killed: see on_ended()
+    if (member.tasks++ == 0) ++first_tasks_;
+    after_failure(take_command_task(member, failed->task),
+                  {.kind = failed->kind, .what = std::move(failed->text)});
+  } else if (const auto* const returned = std::get_if<CommandReturned>(&event)) {
+    TaskRef task = take_command_task(member, returned->task);
+    // Nobody knows whether it had begun. If it must not be run twice, it counts as begun.
+    if (task->order.options.idempotent) --task->progress.attempts;
+    after_return(std::move(task));
+  } else if (const auto* const progressed = std::get_if<CommandProgressed>(&event)) {
+    member.command_reading.progress = static_cast<float>(progressed->fraction);
+  } else if (const auto* const beat = std::get_if<CommandBeat>(&event)) {
+    if (beat->memory_bytes) member.command_reading.anonymous_bytes = *beat->memory_bytes;
+  } else if (const auto* const output = std::get_if<CommandOutput>(&event)) {
+    tell_output(member, *output);
+  } else if (const auto* const restart = std::get_if<CommandRestart>(&event)) {
+    member.command_failure = restart->text;
+    MUSTER_LOG(LogLevel::warning, "worker " << member.id << " is restarted: " << restart->text);
+    if (restart->reason == RestartReason::ended) {
+      member.state = WorkerState::terminating;
+      end_process(member, member.past.reason);  // if it has not ended anyway
+    } else {
+      kill(member,
+           restart->reason == RestartReason::silence ? EndReason::silence : EndReason::none);
+    }
+  }
+}
+
+void Supervisor::after_return(TaskRef task) {
+  if (task->order.options.idempotent) {
+    enqueue(std::move(task));
+  } else {
+    after_failure(std::move(task), {.kind = FailureKind::crash,
+                                    .what = "its worker was restarted, and may have begun it"});
+  }
+}
+
+void Supervisor::tell_output(const Member& member, const CommandOutput& output) const {
+  if (!options_.on_output) return;
+  try {
+    options_.on_output({.worker = member.id,
+                        .stream = OutputStream::standard_output,
+                        .text = output.text,
+                        .cut_bytes = output.cut_bytes,
+                        .is_unfinished = output.is_unfinished});
+  } catch (const std::exception& error) {
+    MUSTER_LOG(LogLevel::warning, "on_output threw: " << error.what());
+  }
+}
+
+void Supervisor::serve_commands(Time now) {
+  for (const auto& member : members_) {
+    if (member->command == nullptr || !member->has_process()) continue;
+    member->command->flush();
+    for (CommandEvent& event : member->command->receive(now)) handle(*member, std::move(event));
+    if (!member->command->session().is_over()) {
+      for (CommandEvent& event : member->command->look(now)) handle(*member, std::move(event));
+    }
+    update_lists(*member);
+    feed(*member);
+    if (member->state == WorkerState::draining && member->in_flight == 0) order_to_stop(*member);
+  }
+}
+
+}  // namespace muster

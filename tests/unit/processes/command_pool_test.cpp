@@ -1,0 +1,147 @@
+// command_pool_test.cpp: pools whose workers are programs of other languages.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/process_pool.hpp>
+
+#include "process_testing.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+RetryOptions at_once(unsigned attempts) {
+  return {.max_attempts = attempts, .delay = fixed(0s), .jitter = 0};
+}
+
+// A worker that answers each line by what the shell makes of it; $id is the task's.
+ProcessPoolOptions shell_worker(const std::string& answer) {
+  const std::string script =
+      R"(while read -r line; do id=${line#*:}; id=${id%%,*}; )" + answer + "; done";
+  return {.workers = 1,
+          .program = "sh",
+          .arguments = {"-c", script},
+          .command = CommandOptions{},
+          .retry = at_once(1)};
+}
+
+template <class Exception>
+std::string thrown_by(Future<Bytes> future) {
+  try {
+    (void)future.get();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(CommandPool, RunsTheExampleInPython) {
+  ProcessPool pool({.workers = 2,
+                    .program = "python3",
+                    .arguments = {std::string(SOURCE_FOLDER) + "/examples/commands/worker.py"},
+                    .command = CommandOptions{},
+                    .retry = at_once(1)});
+  std::vector<Future<Bytes>> upper;
+  for (int i = 0; i < 50; ++i) upper.push_back(pool.exec("upper", "text " + std::to_string(i)));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(upper[static_cast<std::size_t>(i)].get().text(), "TEXT " + std::to_string(i));
+  }
+  EXPECT_NE(thrown_by<RemoteError>(pool.exec("no such task")), "nothing");
+  EXPECT_EQ(pool.metrics().crashes, 0U);
+}
+
+TEST(CommandPool, TheSameCommandAnswersManyTasks) {
+  ProcessPool pool(shell_worker(R"(echo "{\"id\":$id,\"ok\":$$}")"));
+  const std::string pid = pool.exec("x").get().to_string();
+  EXPECT_EQ(pool.exec("y").get().text(), pid);
+  EXPECT_EQ(pid, std::to_string(pool.worker_status(0)->pid));
+  EXPECT_EQ(pool.worker_status(0)->tasks, 2U);
+}
+
+TEST(CommandPool, AnErrorFailsItsTaskAndTheWorkerGoesOn) {
+  ProcessPool pool(shell_worker(R"(echo "{\"id\":$id,\"error\":\"no luck\"}")"));
+  EXPECT_NE(thrown_by<RemoteError>(pool.exec("x")).find("no luck"), std::string::npos);
+  EXPECT_EQ(pool.metrics().starts, 1U);
+}
+
+TEST(CommandPool, OneThatDiesIsReplacedAndItsTaskTriedAgain) {
+  ProcessPoolOptions options = shell_worker("kill -9 $$");
+  options.retry = at_once(2);
+  ProcessPool pool(options);
+  EXPECT_NE(thrown_by<WorkerCrashed>(pool.exec("x")).find("attempt 2"), std::string::npos);
+  EXPECT_GE(pool.metrics().starts, 2U);
+  EXPECT_EQ(pool.metrics().retries, 1U);
+}
+
+TEST(CommandPool, OneThatTalksNonsenseIsRestartedAndTheErrorShowsIt) {
+  for (const char* const answer :
+       {R"(echo "{nonsense")", R"(echo "{\"id\":99,\"ok\":1}")", R"(exec >&-; sleep 100)"}) {
+    ProcessPool pool(shell_worker(answer));
+    EXPECT_NE(thrown_by<WorkerCrashed>(pool.exec("x")), "nothing") << answer;
+    EXPECT_EQ(pool.metrics().crashes, 1U) << answer;
+  }
+}
+
+TEST(CommandPool, OneThatSaysNothingIsRestarted) {
+  ProcessPoolOptions options = shell_worker("sleep 100");
+  options.command->max_silence = 50ms;
+  ProcessPool pool(options);
+  EXPECT_NE(thrown_by<WorkerCrashed>(pool.exec("x")), "nothing");
+}
+
+TEST(CommandPool, ATimeoutKillsIt) {
+  ProcessPool pool(shell_worker("sleep 100"));
+  EXPECT_THROW((void)pool.exec("x", {}, {.timeout = 50ms}).get(), TimedOut);
+}
+
+TEST(CommandPool, WhatIsNoAnswerIsOutput) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  ProcessPoolOptions options =
+      shell_worker(R"(echo out; echo err >&2; echo "{\"id\":$id,\"ok\":1}")");
+  options.on_output = [&](const OutputLine& line) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(line.text);
+  };
+  {
+    ProcessPool pool(options);
+    EXPECT_EQ(pool.exec("x").get().text(), "1");
+  }
+  const std::lock_guard lock(mutex);
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines, (std::vector<std::string>{"err", "out"}));
+}
+
+TEST(CommandPool, LargePayloadsGoThroughWithoutWaitingForEachOther) {
+  ProcessPool pool({.workers = 1,
+                    .program = "python3",
+                    .arguments = {std::string(SOURCE_FOLDER) + "/examples/commands/worker.py"},
+                    .command = CommandOptions{.max_line_bytes = 8 << 20},
+                    .prefetch = 4});
+  std::vector<Future<Bytes>> all;
+  for (int i = 0; i < 8; ++i) all.push_back(pool.exec("upper", std::string(1 << 20, 'x')));
+  for (auto& one : all) EXPECT_EQ(one.get().size(), std::size_t{1} << 20);
+}
+
+TEST(CommandPool, TasksThatItDoesNotKnowAreRefused) {
+  ProcessPoolOptions options = shell_worker(R"(echo "{\"id\":$id,\"ok\":1}")");
+  options.command->tasks = {"x"};
+  options.command->capabilities = {"shell"};
+  ProcessPool pool(options);
+  EXPECT_EQ(pool.exec("x", {}, {.capability = "shell"}).get().text(), "1");
+  EXPECT_THROW((void)pool.exec("y"), InvalidArgument);
+  EXPECT_THROW((void)pool.exec("x", {}, {.capability = "gpu"}), InvalidArgument);
+  options.program.clear();
+  options.command->max_line_bytes = 0;
+  EXPECT_THROW(ProcessPool bad(options), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace muster
