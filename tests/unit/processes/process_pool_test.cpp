@@ -1,6 +1,7 @@
 // process_pool_test.cpp: tasks on worker processes, and what becomes of them.
 #include <chrono>
 #include <csignal>
+#include <initializer_list>
 #include <set>
 #include <string>
 #include <unistd.h>
@@ -57,7 +58,8 @@ TEST(ProcessPool, CallsTakeAndGiveValues) {
 
 TEST(ProcessPool, PayloadsAndResultsOfAllSizesComeThroughWhole) {
   ProcessPool pool({.workers = 2, .max_payload_bytes = 4 << 20});
-  for (const std::size_t size : {0, 1, 24, 25, 48, 49, 64, 4095, 4096, 100'000, 4 << 20}) {
+  for (const std::size_t size :
+       std::initializer_list<std::size_t>{0, 1, 24, 25, 48, 49, 64, 4095, 4096, 100'000, 4 << 20}) {
     std::string text(size, 'a');
     for (std::size_t i = 0; i < size; i += 97) text[i] = static_cast<char>('b' + i % 20);
     EXPECT_EQ(pool.exec("echo", text).get().text(), text) << size;
