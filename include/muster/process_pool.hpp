@@ -61,13 +61,13 @@ class MUSTER_API ProcessPool {
 
   // The same with values instead of bytes, see codec.hpp.
   template <class Result, class... Arguments>
-  [[nodiscard]] Future<Result> call(std::string_view name, const Arguments&... arguments) {
-    return call_with<Result>(ExecOptions{}, name, arguments...);
+  [[nodiscard]] Future<Result> call(std::string_view name, Arguments&&... arguments) {
+    return call_with<Result>(ExecOptions{}, name, std::forward<Arguments>(arguments)...);
   }
   template <class Result, class... Arguments>
   [[nodiscard]] Future<Result> call_with(ExecOptions options, std::string_view name,
-                                         const Arguments&... arguments) {
-    return exec(name, encode_arguments(arguments...), std::move(options))
+                                         Arguments&&... arguments) {
+    return exec(name, encode_arguments(std::forward<Arguments>(arguments)...), std::move(options))
         .then([](const Bytes& bytes) { return decode_result<Result>(bytes); });
   }
 

@@ -17,7 +17,8 @@ bool Supervisor::send_command(Member& member, TaskRef task) {
     after_failure(std::move(task), {.what = error.what()});
     return false;
   }
-  if (member.command->has_unsent()) kick_.give();  // somebody must wait until it reads on
+  // The loop must wait until it reads on, or look after its silence.
+  if (member.command->has_unsent() || member.in_flight == 0) kick_.give();
   note_sent(member, *task, now);
   for (Flight& flight : member.flights) {
     if (flight.task) continue;

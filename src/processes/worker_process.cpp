@@ -86,6 +86,9 @@ bool WorkerProcess::get_ready() {
   } catch (const std::exception& error) {
     say_failure(control_.get(), error.what());
     return false;
+  } catch (...) {
+    say_failure(control_.get(), "a hook threw something that is no std::exception");
+    return false;
   }
   beat();
   heart_ = std::thread([this] { beat_for_ever(); });

@@ -125,6 +125,7 @@ TEST(ProcessPoolWorkers, OneThatGoesMadIsKilledAndNobodyElseNotices) {
 }
 
 TEST(ProcessPoolWorkers, LimitsAreKeptAndAnAllocationTooLargeIsAnError) {
+  if (SANITIZED) GTEST_SKIP() << "a sanitizer needs more memory than this limit";
   ProcessPool pool(
       {.workers = 1, .limits = {.memory_bytes = std::uint64_t{256} << 20}, .retry = at_once(1)});
   EXPECT_EQ(pool.call<int>("eat", std::uint64_t{1} << 20).get(), 'x');
@@ -133,6 +134,7 @@ TEST(ProcessPoolWorkers, LimitsAreKeptAndAnAllocationTooLargeIsAnError) {
 }
 
 TEST(ProcessPoolWorkers, LiveThroughATaskThatTakesAllMemory) {
+  if (SANITIZED) GTEST_SKIP() << "a sanitizer needs more memory than this limit";
   ProcessPool pool({.workers = 1,
                     .limits = {.memory_bytes = std::uint64_t{256} << 20},
                     .retry = at_once(1),
