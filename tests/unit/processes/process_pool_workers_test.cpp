@@ -54,6 +54,14 @@ News await_news(NoticeStream& stream) {
   throw std::runtime_error("no such news");
 }
 
+pid_t parent_of(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
+  }
+  throw std::runtime_error("no such process");
+}
+
 std::string read_all(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -124,26 +132,6 @@ TEST(ProcessPoolWorkers, OneThatGoesMadIsKilledAndNobodyElseNotices) {
   }
 }
 
-TEST(ProcessPoolWorkers, LimitsAreKeptAndAnAllocationTooLargeIsAnError) {
-  if (SANITIZED) GTEST_SKIP() << "a sanitizer needs more memory than this limit";
-  ProcessPool pool(
-      {.workers = 1, .limits = {.memory_bytes = std::uint64_t{256} << 20}, .retry = at_once(1)});
-  EXPECT_EQ(pool.call<int>("eat", std::uint64_t{1} << 20).get(), 'x');
-  EXPECT_THROW((void)pool.call<int>("eat", std::uint64_t{1} << 30).get(), RemoteError);
-  EXPECT_EQ(pool.metrics().crashes, 0U);
-}
-
-TEST(ProcessPoolWorkers, LiveThroughATaskThatTakesAllMemory) {
-  if (SANITIZED) GTEST_SKIP() << "a sanitizer needs more memory than this limit";
-  ProcessPool pool({.workers = 1,
-                    .limits = {.memory_bytes = std::uint64_t{256} << 20},
-                    .retry = at_once(1),
-                    .health = quick_health()});
-  auto task = pool.exec("devour");  // holds all there is for some heartbeats
-  EXPECT_THROW((void)task.get(), RemoteError);
-  EXPECT_EQ(pool.metrics().crashes, 0U);
-}
-
 TEST(ProcessPoolWorkers, AreRecycledByTasksMemoryAndAge) {
   {
     ProcessPool pool(
@@ -191,6 +179,17 @@ TEST(ProcessPoolWorkers, WithoutAutoRestartTheyStayDown) {
   EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
   EXPECT_EQ(pool.metrics().ready, 1U);
   EXPECT_EQ(pool.metrics().starts, 2U);
+}
+
+TEST(ProcessPoolWorkers, ANewSpawnerIsStartedIfTheirsIsKilled) {
+  ProcessPool pool({.workers = 2, .retry = at_once(5), .respawn = {.deaths_after_ready = 100}});
+  wait_until([&] { return pool.metrics().ready == 2; });
+  for (int round = 0; round < 3; ++round) {
+    auto task = pool.call<Bytes>("sleep_ms", 20);
+    ASSERT_EQ(kill(parent_of(pool.worker_status(0)->pid), SIGKILL), 0);
+    EXPECT_EQ(task.get().size(), 0U) << "it was tried again";
+    wait_until([&] { return pool.metrics().ready == 2; });
+  }
 }
 
 TEST(ProcessPoolWorkers, ComeAndGoWithoutLosingATask) {

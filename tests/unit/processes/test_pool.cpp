@@ -4,6 +4,7 @@
 // test_pool WORKERS leak: before that it forks a child that keeps what it has, but for its output,
 // until its input ends.
 // test_pool busy: says "ready", and starts workers as fast as it can.
+// test_pool tasks: the same with a whole ProcessPool, whose workers are busy, idle or just starting.
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -12,8 +13,11 @@
 #include <string>
 #include <unistd.h>
 #include <variant>
+#include <vector>
 
+#include <muster/process_pool.hpp>
 #include <muster/processes/spawner.hpp>
+#include <muster/worker_main.hpp>
 
 namespace {
 
@@ -56,10 +60,36 @@ void fork_keeper() {
   _exit(EXIT_SUCCESS);
 }
 
+[[noreturn]] void run_tasks() {
+  muster::ProcessPool pool({.workers = 4, .retry = {.max_attempts = 1}});
+  std::vector<muster::Future<muster::Bytes>> hang;
+  hang.push_back(pool.exec("hang"));
+  (void)pool.exec("echo").get();
+  std::cout << "ready" << std::endl;
+  for (;;) {
+    (void)pool.exec("echo", std::string(100'000, 'x')).get();
+    try {
+      (void)pool.exec("die").get();
+    } catch (const muster::WorkerCrashed&) {
+    }
+  }
+}
+
+muster::Registry make_registry() {
+  muster::Registry registry;
+  registry.add("echo", [](const muster::Bytes& bytes) { return bytes; });
+  registry.add("hang", [] {
+    for (;;) pause();
+  });
+  registry.add("die", [] { (void)std::raise(SIGKILL); });
+  return registry;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  muster::spawner_main();
+  muster::worker_main(argc, argv, make_registry());
+  if (argc > 1 && argv[1] == std::string("tasks")) run_tasks();
   Spawner spawner({});
   const std::string what = argc > 1 ? argv[1] : "1";
   if (what == "busy") be_busy(spawner);

@@ -193,6 +193,14 @@ TEST(PoolDeath, ByKillMinus9LeavesNoProcess) {
   EXPECT_EQ(pool.rest(), "");
 }
 
+TEST(PoolDeath, InTheMidstOfTasksLeavesNoProcess) {
+  for (int round = 0; round < 5; ++round) {
+    PoolProcess pool({"tasks"});
+    pool.kill_hard();
+    EXPECT_EQ(pool.rest(), "");
+  }
+}
+
 TEST(PoolDeath, AtAnyMomentLeavesNoProcess) {
   for (int round = 0; round < 10; ++round) {
     PoolProcess pool({"busy"});
