@@ -81,8 +81,17 @@ struct ProcessPoolOptions {
   std::optional<int> oom_score_adj = 500;  // killed before us when memory runs out
   bool no_new_privileges = false;
 
+  // They, and all that they start, can create, change and remove files only below these paths.
+  // Unset: wherever we can. Needs Linux 5.13; where the kernel has no Landlock no worker can be
+  // started.
+  std::optional<std::vector<std::string>> writable_paths = {};
+
   // What they write to their outputs, line by line, on a thread of its own. Unset: they share ours.
   std::function<void(const OutputLine&)> on_output = {};
+
+  // One that is killed, because its task takes too long, first writes to its standard error where
+  // it is. Not of command workers.
+  bool trace_before_kill = true;
 
   // How long a worker may take from its start until it is ready; more than 0.
   Duration start_timeout = std::chrono::seconds(10);

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "processes/write_bar.hpp"
+
 namespace muster {
 namespace {
 
@@ -27,6 +29,7 @@ enum class Step : std::int32_t {
   directory,
   descriptors,
   privileges,
+  write_bar,
   memory_limit,
   cpu_limit,
   files_limit,
@@ -55,6 +58,8 @@ std::string attempt_text(Step step, const LaunchOptions& options) {
       return "hand a worker its descriptors";
     case Step::privileges:
       return "bar a worker from new privileges";
+    case Step::write_bar:
+      return "bar a worker from writing but below its writable_paths";
     case Step::memory_limit:
       return "limit a worker's memory";
     case Step::cpu_limit:
@@ -129,6 +134,9 @@ class Child {
     place_descriptors();
     if (options_.no_new_privileges) {
       check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, Step::privileges);
+    }
+    if (options_.writable_paths) {
+      check(bar_from_writing(*options_.writable_paths), Step::write_bar);
     }
     sigset_t none;
     sigemptyset(&none);

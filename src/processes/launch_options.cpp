@@ -80,6 +80,12 @@ std::vector<BadField> validate(const LaunchOptions& options) {
   for (const std::string& argument : options.arguments) check_text("arguments", argument, bad);
   check_environment(options, bad);
   check_text("working_directory", options.working_directory, bad);
+  if (options.writable_paths) {
+    for (const std::string& path : *options.writable_paths) {
+      check_text("writable_paths", path, bad);
+      if (path.empty()) bad.push_back({"writable_paths", "\"\"", "must not be empty"});
+    }
+  }
   check_descriptors(options, bad);
   check_limits(options, bad);
   check_range("nice", options.nice, -40, 39, bad);

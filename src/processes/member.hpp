@@ -98,8 +98,9 @@ struct Member {
   Time idle_since{};
   std::optional<Health> health;
   WorkerPast past;
-  bool is_recycled = false;  // it goes because it has done its share
-  bool is_removed = false;   // it goes for good
+  std::optional<Time> kill_at;  // if it has not killed itself by then
+  bool is_recycled = false;     // it goes because it has done its share
+  bool is_removed = false;      // it goes for good
 
   // Where it stands in the supervisor's lists; kNowhere: not in it.
   static constexpr std::size_t kNowhere = SIZE_MAX;

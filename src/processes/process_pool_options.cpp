@@ -55,7 +55,8 @@ std::vector<BadField> validate(const ProcessPoolOptions& options) {
                              .working_directory = options.working_directory,
                              .limits = options.limits,
                              .nice = options.nice,
-                             .oom_score_adj = options.oom_score_adj};
+                             .oom_score_adj = options.oom_score_adj,
+                             .writable_paths = options.writable_paths};
   for (BadField& bad : validate(launch)) {
     problems.add_unless(false, std::move(bad.field), std::move(bad.value), std::move(bad.rule));
   }

@@ -140,6 +140,11 @@ std::string encode_launch(std::uint64_t worker, const LaunchOptions& options) {
   out.number(options.nice);
   out.optional(options.oom_score_adj);
   out.number(options.no_new_privileges ? 1 : 0);
+  out.number(options.writable_paths ? 1 : 0);
+  if (options.writable_paths) {
+    out.number(std::uint64_t{options.writable_paths->size()});
+    for (const std::string& path : *options.writable_paths) out.text(path);
+  }
   return out.take();
 }
 
@@ -183,6 +188,10 @@ std::optional<Launch> decode_launch(std::string_view bytes,
   options.nice = in.number<int>();
   options.oom_score_adj = in.optional<int>();
   options.no_new_privileges = in.flag();
+  if (in.flag()) {
+    options.writable_paths.emplace(in.count());
+    for (std::string& path : *options.writable_paths) path = in.text();
+  }
   if (!in.is_whole() || !handout.is_exact()) return std::nullopt;
   return launch;
 }

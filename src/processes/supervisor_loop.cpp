@@ -1,5 +1,6 @@
 // supervisor_loop.cpp: starting, stopping, and what happens at its time.
 #include <algorithm>
+#include <csignal>
 #include <poll.h>
 #include <string>
 #include <utility>
@@ -195,6 +196,7 @@ Time Supervisor::next_due(Time now) const {
     if (member->command != nullptr && member->has_process()) {
       if (const auto look = member->command->session().next_look()) consider(*look);
     }
+    if (member->kill_at) consider(*member->kill_at);
     if (member->state == WorkerState::warming) consider(member->launched + options_.start_timeout);
     const bool is_missing = !member->has_process() && member->id < target_ && !member->stays_down;
     if (is_missing && spawner_ != nullptr) consider(std::max(respawn_.next_spawn(now), now));
@@ -216,6 +218,10 @@ void Supervisor::serve_times(Time now) {
     const bool is_late =
         member->state == WorkerState::warming && now >= member->launched + options_.start_timeout;
     if (is_late) kill(*member, EndReason::timeout);
+    if (member->kill_at && now >= *member->kill_at) {
+      member->process.send_signal(SIGKILL);
+      member->kill_at.reset();
+    }
   }
   launch_missing(now);
 }

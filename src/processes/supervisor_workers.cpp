@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <poll.h>
 #include <sys/socket.h>
@@ -30,6 +31,9 @@ SocketPair make_sockets() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
+// How long a worker may take to say where it hangs.
+constexpr Duration kTraceTime = std::chrono::milliseconds(200);
+
 // The kernel has killed it, and may take a moment.
 void await_death(const ProcessHandle& process) {
   pollfd wait{.fd = process.descriptor(), .events = POLLIN, .revents = 0};
@@ -47,7 +51,8 @@ void Supervisor::launch(Member& member) {
                        .limits = options_.limits,
                        .nice = options_.nice,
                        .oom_score_adj = options_.oom_score_adj,
-                       .no_new_privileges = options_.no_new_privileges};
+                       .no_new_privileges = options_.no_new_privileges,
+                       .writable_paths = options_.writable_paths};
   const std::uint64_t run = next_run_++;
   FileDescriptor output;
   FileDescriptor errors;
@@ -87,6 +92,7 @@ void Supervisor::launch(Member& member) {
   member.luck = random_.real();
   member.launched = Time::clock::now();
   member.past = {};
+  member.kill_at.reset();
   member.health.reset();
   member.is_recycled = false;
   ++counts_.starts;
@@ -334,7 +340,14 @@ void Supervisor::kill(Member& member, EndReason reason) {
   member.past.reason = reason;
   member.past.was_killed = true;
   update_lists(member);
-  if (member.process) member.process.send_signal(SIGKILL);
+  if (!member.process) return;
+  if (reason == EndReason::timeout && member.segment != nullptr && options_.trace_before_kill) {
+    // Its main thread, which runs tasks, has the number of the process. It then kills itself.
+    (void)tgkill(member.process.pid(), member.process.pid(), SIGQUIT);
+    member.kill_at = Time::clock::now() + kTraceTime;
+  } else {
+    member.process.send_signal(SIGKILL);
+  }
 }
 
 // So many members should be there: the lowest numbers.

@@ -17,6 +17,7 @@
 
 #include "processes/hello.hpp"
 #include "processes/idle_time.hpp"
+#include "processes/stack_trace.hpp"
 
 namespace muster {
 namespace {
@@ -90,6 +91,7 @@ bool WorkerProcess::get_ready() {
     say_failure(control_.get(), "a hook threw something that is no std::exception");
     return false;
   }
+  trace_on_request();
   beat();
   heart_ = std::thread([this] { beat_for_ever(); });
   const bool is_heard = say_hello(control_.get(), registry_);

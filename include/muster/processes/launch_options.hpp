@@ -75,6 +75,10 @@ struct LaunchOptions {
   // It can gain no privileges by the programs that it runs.
   bool no_new_privileges = false;
 
+  // It, and all that it starts, can create, change and remove files only below these paths, and
+  // gains no privileges. Relative ones begin at `working_directory`. Needs Landlock: Linux 5.13.
+  std::optional<std::vector<std::string>> writable_paths = {};
+
   bool operator==(const LaunchOptions&) const = default;
 };
 

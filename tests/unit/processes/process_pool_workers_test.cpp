@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -280,6 +281,41 @@ TEST(ProcessPoolWorkers, WhatTheyPrintIsHandedOverWithTheirNumber) {
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], (std::pair<std::uint64_t, std::string>(0, "one")));
   EXPECT_EQ(lines[1].second, "two");
+}
+
+TEST(ProcessPoolWorkers, OneThatHangsSaysWhereBeforeItIsKilled) {
+  for (const bool is_traced : {true, false}) {
+    std::mutex mutex;
+    std::string all;
+    {
+      ProcessPool pool({.workers = 1,
+                        .on_output =
+                            [&](const OutputLine& line) {
+                              const std::lock_guard lock(mutex);
+                              all.append(line.text) += '\n';
+                            },
+                        .trace_before_kill = is_traced,
+                        .retry = at_once(1)});
+      EXPECT_THROW((void)pool.exec("hang", {}, {.timeout = 20ms}).get(), TimedOut);
+      EXPECT_EQ(pool.worker_status(0)->last_exit->kind, ExitKind::timeout);
+    }
+    EXPECT_EQ(all.find("processes_test") != std::string::npos, is_traced) << all;
+  }
+}
+
+TEST(ProcessPoolWorkers, CanBeBarredFromWritingFiles) {
+  const std::string folder = testing::TempDir() + "muster_bar_" + std::to_string(getpid());
+  const std::string inside = folder + "/note";
+  const std::string outside = folder + "_outside";
+  ASSERT_TRUE(std::filesystem::create_directory(folder));
+  ProcessPool pool({.workers = 1, .writable_paths = {{folder}}, .retry = at_once(1)});
+  EXPECT_EQ(pool.call<bool>("write", inside).get(), true);
+  EXPECT_EQ(pool.call<bool>("write", outside).get(), false);
+  EXPECT_EQ(pool.call<bool>("write", std::string("/dev/null")).get(), true);
+  EXPECT_FALSE(std::filesystem::exists(outside));
+  std::filesystem::remove_all(folder);
+  EXPECT_THROW(ProcessPool({.workers = 1, .writable_paths = {{"/no/such/folder"}}}), SystemFailure);
+  EXPECT_THROW(ProcessPool({.workers = 1, .writable_paths = {{""}}}), InvalidArgument);
 }
 
 TEST(ProcessPoolWorkers, TheQueueIsBounded) {

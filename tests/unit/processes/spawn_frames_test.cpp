@@ -23,7 +23,8 @@ LaunchOptions full_options() {
       .limits = {.memory_bytes = UINT64_MAX, .cpu_time = std::chrono::seconds(9), .open_files = 20},
       .nice = -5,
       .oom_score_adj = -1000,
-      .no_new_privileges = true};
+      .no_new_privileges = true,
+      .writable_paths = {{"/tmp", "/var/tmp"}}};
 }
 
 std::vector<FileDescriptor> copies(std::size_t count) {

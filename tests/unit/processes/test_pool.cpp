@@ -4,7 +4,8 @@
 // test_pool WORKERS leak: before that it forks a child that keeps what it has, but for its output,
 // until its input ends.
 // test_pool busy: says "ready", and starts workers as fast as it can.
-// test_pool tasks: the same with a whole ProcessPool, whose workers are busy, idle or just starting.
+// test_pool tasks: the same with a whole ProcessPool, whose workers are busy, idle or just
+// starting.
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>

@@ -111,6 +111,9 @@ Registry make_test_registry() {
   });
   registry.add("note",
                [](const std::string& path, const std::string& text) { write_line(path, text); });
+  registry.add("write", [](const std::string& path) {
+    return (std::ofstream(path) << "text" << std::flush).good();
+  });
   add_bad_ones(registry);
   if (const char* const capability = std::getenv("TEST_CAPABILITY")) {
     registry.capabilities({capability});
