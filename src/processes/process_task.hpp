@@ -77,11 +77,13 @@ struct Verdict {
   Bytes value;
   std::exception_ptr error;  // null: the value
 
+  // Once.
   void pronounce() {
+    const TaskRef settled = std::move(task);
     if (error != nullptr) {
-      task->fail(std::move(error));
+      settled->fail(std::move(error));
     } else {
-      task->succeed(std::move(value));
+      settled->succeed(std::move(value));
     }
   }
 };

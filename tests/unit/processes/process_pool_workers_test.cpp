@@ -248,6 +248,7 @@ TEST(ProcessPoolWorkers, KeysStayWithTheirWorker) {
 TEST(ProcessPoolWorkers, ATaskThatNeedsACapabilityGoesToWhoHasIt) {
   ProcessPool pool({.workers = 2, .environment = {{"TEST_CAPABILITY", "gpu"}}});
   EXPECT_EQ(pool.exec("echo", "x", {.capability = "gpu"}).get().text(), "x");
+  wait_until([&] { return pool.metrics().ready == 2; });
   EXPECT_EQ(pool.worker_status(0)->capabilities, std::vector<std::string>{"gpu"});
   EXPECT_THROW((void)pool.exec("echo", "x", {.capability = "tpu"}), InvalidArgument);
 }
