@@ -341,7 +341,7 @@ void kill_everywhere(const std::vector<Operation>& operations, const KillingOpti
     instructions += killing.instructions();
     kills += killing.kills();
   }
-  std::cout << instructions << " instructions, " << kills << " kills" << std::endl;
+  std::cout << instructions << " instructions, " << kills << " kills\n" << std::flush;
 }
 
 }  // namespace muster::testing
