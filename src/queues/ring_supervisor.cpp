@@ -65,15 +65,25 @@ HandOver RingSupervisor::release(const Settling& settling) const noexcept {
   return HandOver::done;
 }
 
+// Whoever completes the next attempt writes its reference over this one's, so the extent goes now.
+// False if the slot is not ours any more.
+bool RingSupervisor::drop_result(Settling& settling) const noexcept {
+  if (!still_ours(settling)) return false;
+  if (result(settling).extent == 0) return true;
+  // First it is said that the task will be retried: should we die when the result is gone and the
+  // task is not ready yet, the next one must not take it for one that was delivered.
+  const bool collected = settling.word.state == SlotState::settling;
+  if (collected && delay(settling) != HandOver::done) return false;
+  if (free_extent_of(settling, ExtentUse::result)) ring_.wake_for_room();
+  return true;
+}
+
 RetryOutcome RingSupervisor::retry(const Settling& settling) const noexcept {
   if (settling.word.attempt == kMaxAttempts) return RetryOutcome::exhausted;
-  if (ring_.geometry().extents > 0) {
-    // Whoever completes the next attempt writes its reference over this one's.
-    if (!still_ours(settling)) return RetryOutcome::fenced;
-    if (free_extent_of(settling, ExtentUse::result)) ring_.wake_for_room();
-  }
-  const SlotWord ready = settling.word.moved(SlotState::ready, index_);
-  if (!hand_over(ring_.slot(settling.slot).word, settling.word, ready, CancelFlag::keep)) {
+  Settling ours = settling;
+  if (ring_.geometry().extents > 0 && !drop_result(ours)) return RetryOutcome::fenced;
+  const SlotWord ready = ours.word.moved(SlotState::ready, index_);
+  if (!hand_over(ring_.slot(settling.slot).word, ours.word, ready, CancelFlag::keep)) {
     return RetryOutcome::fenced;
   }
   // Always a new entry: the attempt in it differs from that of any older one.

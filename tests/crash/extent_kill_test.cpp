@@ -111,8 +111,8 @@ std::vector<Operation> settlements() {
   return {
       {"collect and release extents", done, release, 2, 2},
       {"collect, keep, release, read and free", done, deliver_kept, 2, 2},
-      {"collect and retry with extents", done, retry, 2, 2},
-      {"collect, delay and retry with extents", done, delay_and_retry, 2, 2},
+      {"collect and retry with extents", done, retry, 2, 2, false},
+      {"collect, delay and retry with extents", done, delay_and_retry, 2, 2, false},
   };
 }
 

@@ -34,6 +34,7 @@ struct Operation {
   Steps victim;
   std::uint64_t tasks_before = 0;  // ids 1 .. so many were accepted
   std::uint64_t most_tasks = 0;    // and those up to here may have been
+  bool delivers = true;            // if not, what it leaves settling still has its result
 };
 
 struct KillingOptions {

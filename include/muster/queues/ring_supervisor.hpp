@@ -67,7 +67,7 @@ class MUSTER_API RingSupervisor {
 
   // The task's payload and its result's, inline or in an extent, in place: they stay until
   // released. Nothing if no correct run leaves what stands there (see SharedRing::damage()), or if
-  // whoever was swept had begun to release the slot, so that the result was delivered.
+  // whoever was swept had kept the result or begun to release the slot, and so had delivered it.
   using Bytes = std::optional<std::span<const std::byte>>;
   [[nodiscard]] Bytes payload(const Settling& settling) const noexcept;
   [[nodiscard]] Bytes result_payload(const Settling& settling) const noexcept;
@@ -95,6 +95,7 @@ class MUSTER_API RingSupervisor {
  private:
   [[nodiscard]] bool still_ours(const Settling& settling) const noexcept;
   bool free_extent_of(const Settling& settling, ExtentUse use) const noexcept;
+  [[nodiscard]] bool drop_result(Settling& settling) const noexcept;
   [[nodiscard]] Settling seize(SlotIndex slot, ParticipantIndex dead) const noexcept;
   std::uint32_t publish_owed(const TagRing& ring, SlotState state,
                              ParticipantIndex dead) const noexcept;

@@ -4,6 +4,9 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -158,6 +161,7 @@ class Arena {
     for (ExtentIndex extent = 0; extent < extents; ++extent) {
       require(word_of(extent).state == SlotState::free, "every extent is free");
     }
+    expect_no_duplicates();
     for (std::uint32_t i = 0; i < extents; ++i) {
       require(written(kManager, 0) != 0, "the ring leads to every extent");
     }
@@ -167,15 +171,28 @@ class Arena {
   }
 
  private:
+  // They would do no harm but fill the ring, sweep by sweep. What a test left there is not of this
+  // life.
+  void expect_no_duplicates() const {
+    const TagRing& extents = ring().free_extents();
+    std::set<Tag> seen;
+    for (std::uint32_t cell = 0; cell < extents.capacity(); ++cell) {
+      Tag tag = 0;
+      if (!extents.pending(cell, tag)) continue;
+      if (tag_of(word_of(slot_of(tag)), slot_of(tag)) != tag) continue;
+      require(seen.insert(tag).second, "no extent is in the ring twice");
+    }
+  }
   void write(ParticipantIndex by, Tag extent, std::uint8_t value) {
     std::byte& first = memory_.extents(by).memory(extent).front();
     note_plain_write(&first);
     first = static_cast<std::byte>(value);
   }
-  static void expect_read(std::optional<std::span<const std::byte>> bytes, std::uint8_t value) {
-    require(bytes.has_value() && !bytes->empty(), "there is something to read");
-    note_plain_read(bytes->data());
-    require(bytes->front() == static_cast<std::byte>(value), "it is what was written");
+  static void expect_read(std::optional<std::span<const std::byte>> found, std::uint8_t value) {
+    const auto bytes = found.value_or(std::span<const std::byte>{});
+    require(!bytes.empty(), "there is something to read");
+    note_plain_read(bytes.data());
+    require(bytes.front() == static_cast<std::byte>(value), "it is what was written");
   }
   bool submit(ParticipantIndex by, std::uint8_t id, Tag extent) {
     TaskContents contents;

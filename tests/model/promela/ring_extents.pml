@@ -19,9 +19,10 @@
  *
  * Properties: what is claimed has its payload, at the beginning and at the end of its run
  * (wrong_payload); what is collected has its result, and what is kept stays as it is until it is
- * freed (wrong_result); nothing is put that is in its ring (freed_twice); nobody who lives is
- * fenced (fenced_alive); nobody waits for ever (invalid end state); at the end every task was
- * delivered, and all slots and extents are free and in their rings (leaked).
+ * freed (wrong_result); what an heir finds settling and cannot read was delivered (lost_result);
+ * nothing is put that is in its ring (freed_twice); nobody who lives is fenced (fenced_alive);
+ * nobody waits for ever (invalid end state); at the end every task was delivered, and all slots and
+ * extents are free and in their rings (leaked).
  *
  * check: no_deaths              -DWORKERS=2                    expect holds
  * check: a_death                -DCRASHES=1 -DTASKS=3          expect holds
@@ -53,6 +54,7 @@
  * check: held_forgotten         -DHELD_FORGOTTEN -DCRASHES=1   expect fails:leaked
  * check: owed_forgotten         -DOWED_FORGOTTEN -DCRASHES=1 -DHEIRS expect fails:leaked
  * check: retry_keeps_result     -DRETRY_KEEPS_RESULT           expect fails:leaked
+ * check: retry_unsaid           -DRETRY_UNSAID -DCRASHES=1 -DHEIRS expect fails:lost_result
  * check: claimed_has_no_result  -DCLAIMED_HAS_NO_RESULT -DCRASHES=1 expect fails:leaked
  * check: reference_alone -DREFERENCE_ALONE -DCRASHES=1 -DTASKS=4 expect fails:wrong_result
  * check: use_forgotten   -DUSE_FORGOTTEN -DCRASHES=1 -DTASKS=4 expect fails:wrong_payload
@@ -100,6 +102,7 @@
 #define WRITING 3
 #define CLAIMED 4
 #define SETTLING 5
+#define DELAYED 6
 #define PUBLISHED(state) ((state) <= DONE)
 
 /* An extent's word: FREE or HELD by a participant, or attached to a slot. */
@@ -140,7 +143,8 @@ bool produced, finished;
 byte accepted, delivered;
 #define BIT(i) (1 << (i))
 
-bool wrong_payload, wrong_result, freed_twice, fenced_alive, leaked;
+bool readable;
+bool wrong_payload, wrong_result, lost_result, freed_twice, fenced_alive, leaked;
 bool no_task_yet, not_handed_in, release_begun, old_reference;
 
 #define LOCALS byte s, e, w, k
@@ -400,10 +404,14 @@ finish:
 
 /* Slot s is ours. With `fresh` we collected it ourselves. */
 inline deliver() {
-  wrong_result = (fresh && result[s] != 0 &&
-                  (!FITS(result[s], k, word[k]) || STATE(word[k]) != RESULT ||
-                   WHO(word[k]) != s || content[k] != task[s]));
+  readable = (FITS(result[s], k, word[k]) && STATE(word[k]) == RESULT && WHO(word[k]) == s &&
+              content[k] == task[s]);
+  wrong_result = (fresh && result[s] != 0 && !readable);
   assert(!wrong_result);
+  lost_result = (state[s] == SETTLING && result[s] != 0 && !readable &&
+                 (delivered & BIT(task[s])) == 0);
+  assert(!lost_result);
+  readable = false;
 #ifdef WITNESS_BEGUN
   release_begun = (!fresh && state[s] == SETTLING && STATE(word[EXTENT_IN(payload[s])]) == FREE);
   assert(!release_begun);
@@ -437,6 +445,12 @@ inline release() {
 
 inline retry() {
 #ifndef RETRY_KEEPS_RESULT
+#ifndef RETRY_UNSAID
+  if
+  :: atomic { state[s] == SETTLING && result[s] != 0 -> may_die(); hand_over(SETTLING, DELAYED) }
+  :: atomic { !(state[s] == SETTLING && result[s] != 0) -> skip }
+  fi;
+#endif
   free_attached(RESULT, RESULT_TO_FREE);
 #endif
   atomic { may_die(); hand_over(state[s], READY) };
@@ -477,7 +491,8 @@ inline read_and_free_kept() {
   fi
 }
 
-#define TO_RETRY ((fresh || state[s] == CLAIMED) && attempt[s] < MAX_ATTEMPTS)
+#define TO_RETRY \
+  (((fresh || state[s] == CLAIMED) && attempt[s] < MAX_ATTEMPTS) || state[s] == DELAYED)
 #define TO_DELIVER (state[s] == SETTLING || (state[s] == CLAIMED && attempt[s] == MAX_ATTEMPTS))
 
 /* Slot s is ours: makes it ready again, or delivers it, or what it was never was a task. */
