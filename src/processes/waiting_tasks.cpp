@@ -5,18 +5,40 @@
 
 namespace muster {
 
+void OrderedTasks::push(TaskRef task) {
+  std::deque<TaskRef>& queue = queues_[task->order.options.priority];
+  const auto is_older = [](const TaskRef& one, const TaskRef& other) {
+    return one->order.id < other->order.id;
+  };
+  const bool is_newest = queue.empty() || is_older(queue.back(), task);
+  const auto place =
+      is_newest ? queue.end() : std::upper_bound(queue.begin(), queue.end(), task, is_older);
+  queue.insert(place, std::move(task));
+}
+
+OrderedTasks::Rank OrderedTasks::top_rank() const {
+  return {queues_.begin()->first, -static_cast<std::int64_t>(top().order.id)};
+}
+
+TaskRef OrderedTasks::pop() {
+  const auto first = queues_.begin();
+  TaskRef task = std::move(first->second.front());
+  first->second.pop_front();
+  if (first->second.empty()) queues_.erase(first);
+  return task;
+}
+
 void WaitingTasks::push(TaskRef task, std::optional<unsigned> worker) {
   const std::string& capability = task->order.options.capability;
   Queue& queue = worker               ? by_worker_[*worker]
                  : capability.empty() ? anybodys_
                                       : by_capability_[capability];
-  const Rank rank = rank_of(*task);
-  queue.push(rank, std::move(task));
+  queue.push(std::move(task));
   ++size_;
 }
 
 void WaitingTasks::clean(Queue& queue) {
-  while (!queue.empty() && queue.top()->progress.state != TaskState::queued) (void)pop(queue);
+  while (!queue.empty() && queue.top().progress.state != TaskState::queued) (void)pop(queue);
 }
 
 TaskRef WaitingTasks::pop(Queue& queue) {
@@ -29,7 +51,7 @@ TaskRef WaitingTasks::pop_for(const Taker& taker) {
   const auto look = [&](Queue& queue) {
     clean(queue);
     if (queue.empty()) return;
-    if (best == nullptr || best->top_priority() < queue.top_priority()) best = &queue;
+    if (best == nullptr || best->top_rank() < queue.top_rank()) best = &queue;
   };
   look(anybodys_);
   if (!by_worker_.empty()) {
@@ -51,13 +73,13 @@ TaskRef WaitingTasks::pop_soft_for(const Taker& taker) {
     if (worker == taker.worker) continue;
     clean(queue);
     if (queue.empty()) continue;
-    const ExecOptions& options = queue.top()->order.options;
+    const ExecOptions& options = queue.top().order.options;
     if (options.affinity_class == AffinityClass::hard) continue;
     const bool is_able = options.capability.empty() ||
                          std::find(taker.capabilities.begin(), taker.capabilities.end(),
                                    options.capability) != taker.capabilities.end();
     if (!is_able) continue;
-    if (best == nullptr || best->top_priority() < queue.top_priority()) best = &queue;
+    if (best == nullptr || best->top_rank() < queue.top_rank()) best = &queue;
   }
   return best == nullptr ? TaskRef() : pop(*best);
 }

@@ -9,9 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
-#include <queue>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +24,26 @@
 
 namespace muster {
 
+// By priority, then by age. Mostly tasks come in the order of their ids, at the end of a queue of
+// their priority; those that come back are old, and go near its beginning.
+class OrderedTasks {
+ public:
+  // Priority, then age: the larger comes first.
+  using Rank = std::pair<int, std::int64_t>;
+
+  void push(TaskRef task);
+
+  [[nodiscard]] bool empty() const noexcept { return queues_.empty(); }
+
+  // Require: not empty.
+  [[nodiscard]] const ProcessTask& top() const { return *queues_.begin()->second.front(); }
+  [[nodiscard]] Rank top_rank() const;
+  [[nodiscard]] TaskRef pop();
+
+ private:
+  std::map<int, std::deque<TaskRef>, std::greater<>> queues_;  // none is empty
+};
+
 class WaitingTasks {
  public:
   // Whose it is, by its key; none: anybody's who has the capability.
@@ -30,7 +51,7 @@ class WaitingTasks {
 
   struct Taker {
     unsigned worker = 0;
-    std::span<const std::string> capabilities;
+    std::span<const std::string> capabilities = {};
   };
 
   // The one that this worker is to have next. Empty: none. Tasks that were cancelled meanwhile are
@@ -49,13 +70,8 @@ class WaitingTasks {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
  private:
-  // Priority, then age.
-  using Rank = std::pair<int, std::int64_t>;
-  using Queue = StableHeap<TaskRef, Rank>;
+  using Queue = OrderedTasks;
 
-  static Rank rank_of(const ProcessTask& task) {
-    return {task.order.options.priority, -static_cast<std::int64_t>(task.order.id)};
-  }
   void clean(Queue& queue);
   TaskRef pop(Queue& queue);
   void take_all_from(Queue& queue, std::vector<TaskRef>& all);

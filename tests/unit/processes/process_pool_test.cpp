@@ -204,6 +204,31 @@ TEST(ProcessPool, HigherPrioritiesRunFirstEqualsInOrder) {
   EXPECT_EQ(all, "7.2\n7.4\n0.0\n0.3\n-5.1\n");
 }
 
+// Short tasks are given ahead; that must not show.
+TEST(ProcessPool, AnUrgentTaskOvertakesWhatAWorkerWasGivenAhead) {
+  ProcessPool pool({.workers = 1});
+  for (int i = 0; i < 200; ++i) (void)pool.exec("echo").get();  // it learns that they are short
+  std::vector<Future<Bytes>> others;
+  others.push_back(pool.call<Bytes>("sleep_ms", 30));
+  for (int i = 0; i < 20; ++i) others.push_back(pool.call<Bytes>("sleep_ms", 5));
+  auto urgent = pool.exec("echo", "now", {.priority = 1});
+  EXPECT_EQ(urgent.get().text(), "now");
+  EXPECT_GE(pool.metrics().recalled, 1U);
+  EXPECT_FALSE(others[2].is_ready()) << "it was next in line";
+  for (auto& other : others) (void)other.get();
+}
+
+TEST(ProcessPool, WhatWaitsBehindALongTaskGoesToAnotherWorker) {
+  ProcessPool pool({.workers = 2, .retry = at_once(1)});
+  wait_until([&] { return pool.metrics().ready == 2; });
+  std::vector<Future<Bytes>> many;
+  for (int i = 0; i < 500; ++i) many.push_back(pool.exec("echo"));
+  auto hangs = pool.exec("hang", {}, {.killable = true});
+  for (int i = 0; i < 500; ++i) many.push_back(pool.exec("echo"));
+  for (auto& one : many) (void)one.get();
+  EXPECT_TRUE(hangs.cancel());
+}
+
 TEST(ProcessPool, ATaskMayBeginLater) {
   ProcessPool pool({.workers = 1});
   const Time begin = std::chrono::steady_clock::now();
