@@ -96,8 +96,8 @@ class ObjectReader {
     if (!has(Field::id)) return malformed("it has no \"id\"");
     if (!id_) return must_be(Field::id, "a whole number from 0 to 18446744073709551615");
     if (kinds == 0) return malformed("it has an id but none of " + names_of_kinds());
-    if (has(Field::progress)) return read_progress();
-    if (has(Field::ok_base64)) return read_base64();
+    if (has(Field::progress)) return read_progress(*id_);
+    if (has(Field::ok_base64)) return read_base64(*id_);
     if (has(Field::error)) return ErrorLine{.id = *id_, .text = text_of(at(Field::error))};
     return AnswerLine{.id = *id_, .bytes = text_of(at(Field::ok))};
   }
@@ -116,16 +116,16 @@ class ObjectReader {
                      std::string(rule));
   }
 
-  [[nodiscard]] CommandLine read_base64() const {
+  [[nodiscard]] CommandLine read_base64(std::uint64_t id) const {
     if (is_string(at(Field::ok_base64))) {
       if (auto bytes = from_base64(json_string(at(Field::ok_base64)))) {
-        return AnswerLine{.id = *id_, .bytes = std::move(*bytes)};
+        return AnswerLine{.id = id, .bytes = std::move(*bytes)};
       }
     }
     return must_be(Field::ok_base64, "a string of base64, with padding");
   }
 
-  [[nodiscard]] CommandLine read_progress() const {
+  [[nodiscard]] CommandLine read_progress(std::uint64_t id) const {
     const std::string_view written = at(Field::progress);
     double fraction = 0;
     const auto [stop, error] =
@@ -133,7 +133,7 @@ class ObjectReader {
     if (error != std::errc{}) return must_be(Field::progress, "a number from 0 to 1");
     const bool has_text = has(Field::text);
     if (has_text && !is_string(at(Field::text))) return must_be(Field::text, "a string");
-    return ProgressLine{.id = *id_,
+    return ProgressLine{.id = id,
                         .fraction = std::clamp(fraction, 0.0, 1.0),
                         .text = has_text ? excerpt(json_string(at(Field::text))) : ""};
   }

@@ -83,17 +83,17 @@ std::vector<CommandEvent> CommandSession::take(const SplitLine& line, Time now) 
   return std::visit(
       Overloaded{
           [&](AnswerLine& answer) {
-            return about(answer.id, [&](Place place) -> CommandEvent {
+            return about(answer.id, [&](const Place& place) -> CommandEvent {
               return CommandSettled{.task = settle(place), .bytes = std::move(answer.bytes)};
             });
           },
           [&](ErrorLine& error) {
-            return about(error.id, [&](Place place) -> CommandEvent {
+            return about(error.id, [&](const Place& place) -> CommandEvent {
               return CommandFailed{.task = settle(place), .text = std::move(error.text)};
             });
           },
           [&](ProgressLine& progress) {
-            return about(progress.id, [&](Place place) -> CommandEvent {
+            return about(progress.id, [&](const Place& place) -> CommandEvent {
               return CommandProgressed{.task = place->task,
                                        .fraction = progress.fraction,
                                        .text = std::move(progress.text)};
@@ -146,6 +146,7 @@ std::optional<Time> CommandSession::next_look() const noexcept {
 
 std::vector<std::uint64_t> CommandSession::tasks() const {
   std::vector<std::uint64_t> all;
+  all.reserve(given_.size());
   for (const Given& given : given_) all.push_back(given.task);
   return all;
 }
@@ -161,7 +162,7 @@ CommandSession::Place CommandSession::find(std::uint64_t id) {
                       [id](const Given& given) { return given.id == id; });
 }
 
-std::uint64_t CommandSession::settle(Place place) {
+std::uint64_t CommandSession::settle(const Place& place) {
   const std::uint64_t task = place->task;
   given_.erase(place);
   other_lines_ = 0;

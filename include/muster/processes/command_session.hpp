@@ -160,7 +160,7 @@ class MUSTER_API CommandSession {
   using Place = std::deque<Given>::iterator;
 
   [[nodiscard]] Place find(std::uint64_t id);
-  [[nodiscard]] std::uint64_t settle(Place place);
+  [[nodiscard]] std::uint64_t settle(const Place& place);
   [[nodiscard]] Events stray(const SplitLine& line, std::uint64_t id);
   [[nodiscard]] Events other(const SplitLine& line);
   [[nodiscard]] Events on_malformed(const SplitLine& line, const MalformedLine& malformed);
