@@ -9,8 +9,8 @@
 // letter*. No worker outlives the pool's process, however that ends.
 //
 // Results of tasks may come on any thread: the one that waits for one collects meanwhile those of
-// all others. What follows a future by then() runs there, too, unless another pool is named:
-// `future.then(thread_pool, f)`.
+// all others. What follows a future by then() runs there, too, and holds up the others' results,
+// unless another pool is named: `future.then(thread_pool, f)`.
 //
 // Thread safety: any member from any thread, but the destructor.
 // Lifetime: futures may outlive the pool, and so may results, which pin the memory they are in.
@@ -78,7 +78,8 @@ class MUSTER_API ProcessPool {
 
   // Takes no more tasks, and waits for those that were accepted, retries included; with
   // Stop::discard it drops what waits and kills what runs. Then the workers end. With a timeout it
-  // may leave some unfinished; another stop() waits for them again. Safe twice.
+  // may leave some unfinished; another stop() waits for them again. Safe twice. Throws
+  // WouldDeadlock if called by what follows a task of this pool.
   StopResult stop(const StopOptions& options = {});
 
   [[nodiscard]] ProcessPoolMetrics metrics() const;

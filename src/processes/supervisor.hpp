@@ -54,7 +54,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   std::vector<Future<Bytes>> exec_many(std::string_view name, std::span<const Bytes> payloads,
                                        const ExecOptions& options);
 
-  // Safe twice, and unstarted.
+  // Safe twice, and unstarted. Throws WouldDeadlock if called by what follows a task of the pool.
   StopResult stop(const StopOptions& options);
 
   // From ProcessTask.
@@ -72,6 +72,9 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool discard(std::uint64_t id);
 
  private:
+  static constexpr const char* kNobodyIsLeft =
+      "all workers have died, and none is replaced, since auto_restart is off";
+
   // Output is told apart by the run and the member.
   static constexpr unsigned kRunShift = 12;
 
@@ -101,7 +104,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void bury(TaskRef task, const Mishap& mishap) MUSTER_REQUIRES(mutex_);
   void settle_with(TaskRef task, std::exception_ptr error) MUSTER_REQUIRES(mutex_);
   bool cancel_in_flight(ProcessTask& task) MUSTER_REQUIRES(mutex_);
-  void discard_waiting() MUSTER_REQUIRES(mutex_);
+  void drop_waiting(const char* why) MUSTER_REQUIRES(mutex_);
 
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
 
@@ -130,6 +133,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
                      std::span<const std::byte> bytes) MUSTER_REQUIRES(mutex_);
   void collect() MUSTER_REQUIRES(seat_);
   bool has_results() const MUSTER_REQUIRES(seat_);
+  void collect_until_settled(const FutureStateBase& awaited, Time deadline) MUSTER_REQUIRES(seat_);
+  [[nodiscard]] bool is_collecting() const noexcept;  // by this thread
   void leave_seat() MUSTER_REQUIRES(seat_);
   void serve_as_clerk();
   void pronounce(std::vector<Verdict> verdicts);
@@ -171,6 +176,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void wait_for_events(Time until);
   std::unique_ptr<OutputCapture> make_capture();
   bool is_quiet() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] bool nobody_is_left() const MUSTER_REQUIRES(mutex_);
+  void end_workers(Time deadline);
 
   // Fixed at construction.
   const ProcessPoolOptions options_;
@@ -181,9 +188,12 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   Kick kick_;  // wakes the loop
   Bell bell_;
 
+  // Held by whoever ends the workers, for others to wait. Taken before mutex_.
+  Mutex ending_;
+
   // Guarded by seat_: who collects. Taken before mutex_.
   Mutex seat_;
-  std::vector<Verdict> collected_ MUSTER_GUARDED_BY(seat_);
+  std::vector<Verdict> spare_ MUSTER_GUARDED_BY(seat_);  // an empty one with room
 
   // Guarded by mutex_.
   mutable Mutex mutex_;

@@ -87,17 +87,21 @@ std::unique_ptr<OutputCapture> Supervisor::make_capture() {
 }
 
 StopResult Supervisor::stop(const StopOptions& options) {
+  if (is_collecting()) {
+    throw WouldDeadlock(
+        "a process pool cannot be stopped by what follows one of its tasks; let "
+        "that run on another pool, or stop it elsewhere");
+  }
   const Time deadline = options.timeout ? deadline_after(*options.timeout) : Time::max();
   std::vector<Verdict> verdicts;
-  std::uint64_t unfinished = 0;
   {
-    MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (state_ == PoolState::uninitialized) state_ = PoolState::shut_down;
     if (state_ != PoolState::shut_down) state_ = PoolState::shutting_down;
     if (options.mode == Stop::discard) {
       discards_ = true;
       target_ = 0;
-      discard_waiting();
+      drop_waiting("the pool was stopped before the task began");
       for (const auto& member : members_) kill(*member, EndReason::asked);
     }
     verdicts.swap(verdicts_);
@@ -112,9 +116,18 @@ StopResult Supervisor::stop(const StopOptions& options) {
         changed_.wait_until(mutex_, deadline);
       }
     }
-    unfinished = unsettled_;
-    if (unfinished > 0) return {.unfinished = unfinished};
-    if (state_ == PoolState::shut_down) return {};
+    if (unsettled_ > 0) return {.unfinished = unsettled_};
+  }
+  end_workers(deadline);
+  return {};
+}
+
+// Requires: nothing is left to do, and nothing will come.
+void Supervisor::end_workers(Time deadline) {
+  const MutexLock one_at_a_time(ending_);
+  {
+    MutexLock lock(mutex_);
+    if (state_ == PoolState::shut_down) return;
     target_ = 0;
     for (const auto& member : members_) retire(*member);
     kick_.give();
@@ -130,10 +143,14 @@ StopResult Supervisor::stop(const StopOptions& options) {
   bell_.sleepers().wake_all();
   if (loop_.joinable()) loop_.join();
   if (clerk_.joinable()) clerk_.join();
-  const MutexLock lock(mutex_);
-  spawner_.reset();
-  if (capture_ != nullptr) capture_->stop();
-  return {};
+  std::vector<Verdict> verdicts;
+  {
+    const MutexLock lock(mutex_);
+    spawner_.reset();
+    if (capture_ != nullptr) capture_->stop();
+    verdicts.swap(verdicts_);  // what the clerk did not come to
+  }
+  pronounce(std::move(verdicts));
 }
 
 bool Supervisor::is_quiet() const {
@@ -144,7 +161,7 @@ bool Supervisor::is_quiet() const {
 void Supervisor::run_loop() {
   for (;;) {
     Time until{};
-    std::vector<Verdict> verdicts;
+    bool has_verdicts = false;
     {
       const MutexLock lock(mutex_);
       if (state_ == PoolState::shut_down) return;
@@ -156,9 +173,9 @@ void Supervisor::run_loop() {
       serve_commands(now);
       serve_times(now);
       until = next_due(now);
-      verdicts.swap(verdicts_);
+      has_verdicts = !verdicts_.empty();
     }
-    pronounce(std::move(verdicts));
+    if (has_verdicts) bell_.ring();  // what follows a task must not hold up the loop
     wait_for_events(until);
   }
 }

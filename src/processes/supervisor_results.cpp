@@ -16,6 +16,9 @@ namespace {
 // A wake may be missed if a worker has spoilt the bell.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
 
+// The pool whose results this thread settles right now, and whose seat it has.
+thread_local const Supervisor* collects_for = nullptr;
+
 // Keeps an extent of a worker's memory until the last who looks at it is gone, also if the worker
 // and its pool have gone before.
 class PinnedExtent {
@@ -122,6 +125,10 @@ Bytes Supervisor::keep_or_copy(const Member& member, const Settling& settling,
   return Bytes::view_of(bytes, std::make_shared<PinnedExtent>(member.segment, kept));
 }
 
+bool Supervisor::is_collecting() const noexcept {
+  return collects_for == this;
+}
+
 // By those who do not have the seat. Whoever has it may wait for one of these.
 void Supervisor::pronounce(std::vector<Verdict> verdicts) {
   if (verdicts.empty()) return;
@@ -131,17 +138,23 @@ void Supervisor::pronounce(std::vector<Verdict> verdicts) {
 
 // Settles outside of the lock: what follows a task may take its time, and may call the pool.
 void Supervisor::collect() {
+  std::vector<Verdict> verdicts =
+      std::move(spare_);  // or a new one, if it waits for another result
   {
     const MutexLock lock(mutex_);
     take_results();
-    collected_.swap(verdicts_);
+    verdicts.swap(verdicts_);
   }
-  for (Verdict& verdict : collected_) verdict.pronounce();
-  collected_.clear();
+  const Supervisor* const before = std::exchange(collects_for, this);
+  for (Verdict& verdict : verdicts) verdict.pronounce();
+  collects_for = before;
+  verdicts.clear();
+  spare_ = std::move(verdicts);
 }
 
 bool Supervisor::has_results() const {
   const MutexLock lock(mutex_);
+  if (!verdicts_.empty()) return true;
   for (const Member* const member : busy_) {
     if (member->segment->ring().done_approx() > 0) return true;
   }
@@ -159,9 +172,20 @@ void Supervisor::leave_seat() {
 }
 
 void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept {
+  if (collects_for == this) {  // what follows a task waits for another one
+    seat_.is_held();
+    collect_until_settled(awaited, deadline);
+    return;
+  }
   if (!seat_.try_lock()) return;
+  bell_.sleepers().forget(kClerk);
+  collect_until_settled(awaited, deadline);
+  leave_seat();
+  seat_.unlock();
+}
+
+void Supervisor::collect_until_settled(const FutureStateBase& awaited, Time deadline) {
   const SharedSleepers& sleepers = bell_.sleepers();
-  sleepers.forget(kClerk);
   const Duration patience = idle_time(options_.idle);
   Time spin_until = Time::clock::now() + patience;
   while (!awaited.is_settled()) {
@@ -171,7 +195,7 @@ void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept 
       continue;
     }
     const Time now = Time::clock::now();
-    if (now >= deadline) break;
+    if (now >= deadline) return;
     if (now < spin_until) {
       spin_pause();
       continue;
@@ -183,8 +207,6 @@ void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept 
       sleepers.park(ticket, std::min<Duration>(deadline - now, kLongestSleep).count());
     }
   }
-  leave_seat();
-  seat_.unlock();
 }
 
 // Sleeps until it is called. Waits for the seat, since whoever is just leaving it has called us for

@@ -116,6 +116,10 @@ void Supervisor::accept(TaskRef task) {
     settle_with(std::move(task), std::make_exception_ptr(Stopped(why)));
     return;
   }
+  if (nobody_is_left()) {
+    settle_with(std::move(task), std::make_exception_ptr(Stopped(kNobodyIsLeft)));
+    return;
+  }
   ++counts_.submitted;
   if (waiting_.size() + delayed_.size() >= options_.max_queued) {
     ++counts_.rejected;
@@ -459,10 +463,9 @@ bool Supervisor::cancel_in_flight(ProcessTask& task) {
   return true;
 }
 
-void Supervisor::discard_waiting() {
-  const auto drop = [this](TaskRef task) MUSTER_REQUIRES(mutex_) {
-    settle_with(std::move(task),
-                std::make_exception_ptr(Stopped("the pool was stopped before the task began")));
+void Supervisor::drop_waiting(const char* why) {
+  const auto drop = [this, why](TaskRef task) MUSTER_REQUIRES(mutex_) {
+    settle_with(std::move(task), std::make_exception_ptr(Stopped(why)));
   };
   for (TaskRef& task : waiting_.take_all()) drop(std::move(task));
   while (!delayed_.empty()) {

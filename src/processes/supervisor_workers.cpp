@@ -143,6 +143,14 @@ void Supervisor::launch_missing(Time now) {
   }
 }
 
+// All have died, and none is replaced.
+bool Supervisor::nobody_is_left() const {
+  return target_ > 0 && std::all_of(members_.begin(), members_.end(), [this](const auto& member) {
+           this->mutex_.is_held();
+           return member->stays_down || member->id >= target_;
+         });
+}
+
 Member* Supervisor::member_of_run(std::uint64_t run) {
   for (const auto& member : members_) {
     if (member->run == run) return member.get();
@@ -211,6 +219,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
       notices_.tell([&] { return CrashLoop{pause}; });
     }
   }
+  if (nobody_is_left()) drop_waiting(kNobodyIsLeft);
   if (member.id < target_) ++member.restarts;
   if (member.is_removed) {
     ring_.remove(member.id);

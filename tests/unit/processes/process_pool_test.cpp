@@ -94,6 +94,20 @@ TEST(ProcessPool, LargeResultsOutliveTheirPool) {
   }
 }
 
+TEST(ProcessPool, WhatFollowsATaskMayWaitForOthersButNotStopThePool) {
+  ProcessPool pool({.workers = 2});
+  std::vector<Future<int>> sums;
+  for (int i = 0; i < 100; ++i) {
+    sums.push_back(pool.call<int>("sum", i, 1).then([&pool](int sum) {
+      return pool.call<int>("sum", sum, 1).then([&](int next) { return next + 1; }).get();
+    }));
+  }
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(sums[static_cast<std::size_t>(i)].get(), i + 3);
+  auto stops = pool.exec("echo").then([&pool](const Bytes&) { (void)pool.stop(); });
+  EXPECT_THROW(stops.get(), WouldDeadlock);
+  EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+}
+
 TEST(ProcessPool, WhatATaskThrowsIsToldByItsFuture) {
   ProcessPool pool({.workers = 1, .retry = at_once(2)});
   EXPECT_EQ(thrown_by<RemoteError>(pool.exec("throw", "no luck")),

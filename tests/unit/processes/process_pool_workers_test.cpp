@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -180,6 +181,11 @@ TEST(ProcessPoolWorkers, WithoutAutoRestartTheyStayDown) {
   EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
   EXPECT_EQ(pool.metrics().ready, 1U);
   EXPECT_EQ(pool.metrics().starts, 2U);
+  auto last = pool.call<Bytes>("exit", 1);
+  auto behind = pool.exec("echo");
+  EXPECT_THROW((void)last.get(), WorkerCrashed);
+  EXPECT_THROW((void)behind.get(), Stopped) << "nobody is left to run it";
+  EXPECT_THROW((void)pool.exec("echo").get(), Stopped);
 }
 
 TEST(ProcessPoolWorkers, ANewSpawnerIsStartedIfTheirsIsKilled) {
@@ -340,6 +346,15 @@ TEST(ProcessPoolWorkers, AStoppedPoolHasNoProcessesAndTakesNoTasks) {
   EXPECT_EQ(pool.metrics().state, PoolState::shut_down);
   EXPECT_THROW((void)pool.exec("echo").get(), Stopped);
   EXPECT_TRUE(pool.stop()) << "twice is harmless";
+}
+
+TEST(ProcessPoolWorkers, MayBeStoppedByManyThreadsAtOnce) {
+  ProcessPool pool({.workers = 2});
+  auto task = pool.call<Bytes>("sleep_ms", 20);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&pool] { EXPECT_TRUE(pool.stop()); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(task.is_ready());
 }
 
 TEST(ProcessPoolWorkers, AStopWithATimeoutTellsWhatIsLeft) {
