@@ -60,6 +60,12 @@ const std::vector<Peer>& peers_here() {
   return kHere;
 }
 
+std::vector<std::string> names_of(const std::vector<Peer>& peers) {
+  std::vector<std::string> names;
+  for (const Peer& peer : peers) names.push_back(peer.name);
+  return names;
+}
+
 struct Answer {
   std::uint64_t items = 0;
   double seconds = 0;
@@ -81,10 +87,12 @@ Answer ask(const Peer& peer, const std::string& question) {
 
 }  // namespace
 
+std::vector<std::string> all_peer_names() {
+  return names_of(all_peers());
+}
+
 std::vector<std::string> peer_names() {
-  std::vector<std::string> names;
-  for (const Peer& peer : all_peers()) names.push_back(peer.name);
-  return names;
+  return names_of(peers_here());
 }
 
 std::vector<Contender> peers_that_flood() {

@@ -12,10 +12,11 @@
 
 namespace muster::bench {
 
-// All there could be.
+// All there could be, and those that are here.
+std::vector<std::string> all_peer_names();
 std::vector<std::string> peer_names();
 
-// Those that are here: many tasks at once, or one after the other, each after a silence.
+// Of those that are here: many tasks at once, or one after the other, each after a silence.
 std::vector<Contender> peers_that_flood();
 std::vector<Contender> peers_that_travel(std::chrono::microseconds silence);
 

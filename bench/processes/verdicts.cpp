@@ -28,7 +28,7 @@ bool all_peers_were_measured(std::span<const CellResult> results) {
   const auto cell = std::find_if(results.begin(), results.end(), [](const CellResult& result) {
     return result.group == kEmptyGroup;
   });
-  const Names peers = peer_names();
+  const Names peers = all_peer_names();
   return cell != results.end() &&
          std::all_of(peers.begin(), peers.end(),
                      [cell](const std::string& peer) { return cell->find(peer) != nullptr; });

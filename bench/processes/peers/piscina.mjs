@@ -10,4 +10,3 @@ const pool = new Piscina({
   maxThreads: WORKERS,
 });
 await measure(() => pool.run());
-await pool.destroy();

@@ -11,4 +11,3 @@ const pool = new FixedClusterPool(WORKERS, worker, { startWorkers: false });
 pool.start();
 await once(pool.emitter, PoolEvents.ready);
 await measure(() => pool.execute());
-await pool.destroy();

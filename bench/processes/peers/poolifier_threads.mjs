@@ -12,4 +12,3 @@ const pool = new FixedThreadPool(WORKERS, worker, { startWorkers: false });
 pool.start();
 await once(pool.emitter, PoolEvents.ready);
 await measure(() => pool.execute());
-await pool.destroy();

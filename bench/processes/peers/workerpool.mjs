@@ -14,4 +14,3 @@ const pool = workerpool.pool(worker, {
   workerType: process.argv[5],
 });
 await measure(() => pool.exec('empty', []));
-await pool.terminate();
