@@ -14,8 +14,9 @@ readonly packages_test=("${packages_build[@]}" "${packages_export[@]}" libgtest-
 # shellcheck disable=SC2034  # used by ./dev
 readonly packages_check=("${packages_test[@]}" clang-format-19 clang-tidy-19)
 # shellcheck disable=SC2034  # used by ./dev
-readonly packages_bench=("${packages_build[@]}" libboost1.81-dev libtbb-dev libconcurrentqueue-dev
-  libthread-pool-dev
+readonly packages_bench=("${packages_build[@]}" libboost1.81-dev libboost-json1.81-dev libtbb-dev
+  libconcurrentqueue-dev libthread-pool-dev
+  "${packages_node[@]}" python3  # peers of the process pool
   gnuplot-nox  # pictures beside a report
   git)  # a report names its commit
 # shellcheck disable=SC2034  # used by torture.sh

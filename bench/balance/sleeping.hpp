@@ -15,7 +15,7 @@
 #include <muster/base/random.hpp>
 #include <muster/thread_pool_options.hpp>
 
-#include "threads/latencies.hpp"
+#include "support/latencies.hpp"
 
 namespace muster::bench {
 

@@ -5,6 +5,7 @@
 // outside. A kernel prepares its data, runs on any of them, and verifies the result.
 #include <string>
 
+#include "support/usage.hpp"
 #include "threads/cells.hpp"
 #include "threads/kernels/fib.hpp"
 #include "threads/kernels/matmul.hpp"
@@ -13,7 +14,6 @@
 #include "threads/kernels/skynet.hpp"
 #include "threads/kernels/uneven.hpp"
 #include "threads/pools.hpp"
-#include "threads/usage.hpp"
 
 namespace muster::bench {
 namespace {

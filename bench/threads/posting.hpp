@@ -15,8 +15,8 @@
 
 #include "support/rounds.hpp"
 #include "support/together.hpp"
+#include "support/usage.hpp"
 #include "threads/tally.hpp"
-#include "threads/usage.hpp"
 
 namespace muster::bench {
 

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "support/latencies.hpp"
 #include "threads/cells.hpp"
 #include "threads/contenders/muster_pool.hpp"
-#include "threads/latencies.hpp"
 #include "threads/lineup.hpp"
 #include "threads/lock_waits.hpp"
 #include "threads/posting.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <thread>
 
+#include "support/latencies.hpp"
 #include "threads/cells.hpp"
 #include "threads/contenders/two_flags.hpp"
-#include "threads/latencies.hpp"
 #include "threads/pools.hpp"
 #include "threads/posting.hpp"
 

@@ -1,5 +1,5 @@
 // latencies.cpp: percentiles by rank, without interpolation.
-#include "threads/latencies.hpp"
+#include "latencies.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // usage.cpp: getrusage() and the steady clock.
-#include "threads/usage.hpp"
+#include "usage.hpp"
 
 #include <cerrno>
 #include <chrono>

@@ -1,0 +1,2 @@
+// piscina_worker.mjs: the empty task.
+export default () => undefined;

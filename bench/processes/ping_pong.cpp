@@ -1,0 +1,108 @@
+// ping_pong.cpp: the two processes, and how they wait.
+#include "processes/ping_pong.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <muster/sync/shared_futex.hpp>
+
+#include "processes/child_process.hpp"
+
+namespace muster::bench {
+namespace {
+
+constexpr const char* kSpinPartner = "--spin-partner";
+constexpr const char* kFutexPartner = "--futex-partner";
+constexpr std::uint32_t kTheEnd = std::numeric_limits<std::uint32_t>::max();
+
+int make_file(std::size_t bytes) {
+  const int file = memfd_create("ping-pong", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    throw std::system_error(errno, std::generic_category(), "memfd_create");
+  }
+  return file;
+}
+
+}  // namespace
+
+PingPong::Words* PingPong::map(int file) {
+  void* const at = mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (at == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+  return static_cast<Words*>(at);  // zeros are what a new one has
+}
+
+void PingPong::say(Wait wait, Atomic<std::uint32_t>& word, std::uint32_t number) {
+  word.store(number, release);  // sync(ping-pong): pairs with the load in hear()
+  if (wait == Wait::futex) shared_futex_wake(word);
+}
+
+std::uint32_t PingPong::hear(Wait wait, Atomic<std::uint32_t>& word, std::uint32_t last) {
+  for (;;) {
+    const std::uint32_t found =
+        word.load(acquire);  // sync(ping-pong): pairs with the store in say()
+    if (found != last) return found;
+    if (wait == Wait::futex) {
+      (void)shared_futex_wait(word, last, kForever);
+    } else {
+      spin_pause();
+    }
+  }
+}
+
+PingPong::PingPong(Wait wait) : wait_(wait) {
+  const int file = make_file(sizeof(Words));
+  words_ = map(file);
+  const char* const role = wait == Wait::spin ? kSpinPartner : kFutexPartner;
+  partner_ = start_program(own_path(), {own_path(), role}, file);
+  close(file);
+  expect_first_answer();
+}
+
+void PingPong::expect_first_answer() {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  say(wait_, words_->ping, ++turn_);
+  while (words_->pong.load(relaxed) != turn_) {  // relaxed: nothing else is read
+    if (std::chrono::steady_clock::now() > deadline) {
+      kill(partner_, SIGKILL);
+      throw std::runtime_error("the partner at ping-pong does not answer");
+    }
+    usleep(100);
+  }
+}
+
+PingPong::~PingPong() {
+  say(wait_, words_->ping, kTheEnd);
+  (void)waitpid(partner_, nullptr, 0);
+  munmap(words_, sizeof(Words));
+}
+
+void PingPong::round_trip() {
+  say(wait_, words_->ping, turn_ + 1);
+  turn_ = hear(wait_, words_->pong, turn_);
+}
+
+std::optional<int> run_ping_pong_partner(int argc, char** argv) {
+  using Wait = PingPong::Wait;
+  const std::string_view role = argc == 2 ? argv[1] : "";
+  if (role != kSpinPartner && role != kFutexPartner) return std::nullopt;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const Wait wait = role == kSpinPartner ? Wait::spin : Wait::futex;
+  PingPong::Words* const words = PingPong::map(kGivenFile);
+  for (std::uint32_t turn = 0;;) {
+    turn = PingPong::hear(wait, words->ping, turn);
+    if (turn == kTheEnd) return EXIT_SUCCESS;
+    PingPong::say(wait, words->pong, turn);
+  }
+}
+
+}  // namespace muster::bench
