@@ -82,6 +82,7 @@ class MUSTER_API ProcessPool {
   // WouldDeadlock if called by what follows a task of this pool.
   StopResult stop(const StopOptions& options = {});
 
+  // In a time that does not grow with workers or tasks.
   [[nodiscard]] ProcessPoolMetrics metrics() const;
   [[nodiscard]] PoolSnapshot snapshot() const;
 

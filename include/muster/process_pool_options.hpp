@@ -106,7 +106,8 @@ struct ProcessPoolOptions {
   // is used.
   std::size_t max_payload_bytes = std::size_t{64} << 20;
 
-  // Tasks that may wait; more are refused with QueueFull. From 1 to 2^40.
+  // Tasks that may wait; more are refused with QueueFull. From 1 to 2^40. Subscribers are told when
+  // four fifths of them wait, and when it is half again.
   std::size_t max_queued = 1'048'576;
 
   // What becomes of tasks that failed, unless they say so themselves.

@@ -7,7 +7,7 @@
 // Thread safety: guarded by the supervisor's mutex.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -36,6 +36,9 @@ struct Abilities {
 
   [[nodiscard]] bool has_method(const std::string& name) const {
     return takes_any || methods.contains(name);
+  }
+  [[nodiscard]] bool has_capability(const std::string& name) const {
+    return std::find(capabilities.begin(), capabilities.end(), name) != capabilities.end();
   }
 };
 
@@ -105,7 +108,12 @@ struct Member {
   // Where it stands in the supervisor's lists; kNowhere: not in it.
   static constexpr std::size_t kNowhere = SIZE_MAX;
   std::size_t place_in_roomy = kNowhere;
+  std::size_t place_in_idle = kNowhere;
   std::size_t place_in_busy = kNowhere;
+
+  // As it is counted in the supervisor's sums.
+  unsigned counted_in_flight = 0;
+  bool counted_ready = false;
 };
 
 }  // namespace muster

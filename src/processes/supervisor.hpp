@@ -22,6 +22,7 @@
 #include <muster/future.hpp>
 #include <muster/observe/notice_hub.hpp>
 #include <muster/observe/snapshot.hpp>
+#include <muster/policy/admission.hpp>
 #include <muster/policy/choice.hpp>
 #include <muster/policy/hash_ring.hpp>
 #include <muster/process_pool_options.hpp>
@@ -85,15 +86,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
       MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
-  std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
-  Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
-  Member* choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among)
-      MUSTER_REQUIRES(mutex_);
-  void feed(Member& member) MUSTER_REQUIRES(mutex_);
-  bool send(Member& member, TaskRef task) MUSTER_REQUIRES(mutex_);
-  std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
-  void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
-  void update_lists(Member& member) MUSTER_REQUIRES(mutex_);
+  void note_backlog() MUSTER_REQUIRES(mutex_);
   void conclude(TaskRef task, Bytes value) MUSTER_REQUIRES(mutex_);
   struct Mishap {
     FailureKind kind = FailureKind::error;
@@ -106,7 +99,17 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool cancel_in_flight(ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void drop_waiting(const char* why) MUSTER_REQUIRES(mutex_);
 
+  // Placing: supervisor_placing.cpp
+  std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
+  Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
+  Member* choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among)
+      MUSTER_REQUIRES(mutex_);
+  void feed(Member& member) MUSTER_REQUIRES(mutex_);
+  bool send(Member& member, TaskRef task) MUSTER_REQUIRES(mutex_);
+  std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
+  void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
+  void update_lists(Member& member) MUSTER_REQUIRES(mutex_);
 
   // Command workers: supervisor_commands.cpp
   bool send_command(Member& member, TaskRef task) MUSTER_REQUIRES(mutex_);
@@ -182,6 +185,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   // Fixed at construction.
   const ProcessPoolOptions options_;
   const RingGeometry geometry_;
+  const Watermarks watermarks_;
 
   // Any thread.
   NoticeHub notices_;
@@ -203,9 +207,13 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   std::unique_ptr<OutputCapture> capture_ MUSTER_GUARDED_BY(mutex_);
   std::unique_ptr<Spawner> spawner_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Member>> members_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<Member*> roomy_ MUSTER_GUARDED_BY(mutex_);  // can take one more task
-  std::vector<Member*> busy_ MUSTER_GUARDED_BY(mutex_);   // have a task
-  unsigned target_ MUSTER_GUARDED_BY(mutex_) = 0;         // workers there should be
+  std::vector<Member*> roomy_ MUSTER_GUARDED_BY(mutex_);   // can take one more task
+  std::vector<Member*> idle_ MUSTER_GUARDED_BY(mutex_);    // of those, that have none
+  std::vector<Member*> busy_ MUSTER_GUARDED_BY(mutex_);    // have a task
+  std::uint64_t in_flight_ MUSTER_GUARDED_BY(mutex_) = 0;  // tasks with workers
+  unsigned with_tasks_ MUSTER_GUARDED_BY(mutex_) = 0;      // workers that have one
+  unsigned ready_ MUSTER_GUARDED_BY(mutex_) = 0;           // workers that may be given one
+  unsigned target_ MUSTER_GUARDED_BY(mutex_) = 0;          // workers there should be
   std::uint64_t next_run_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::shared_ptr<const Abilities> abilities_ MUSTER_GUARDED_BY(mutex_);  // of the last to be ready
   HashRing ring_ MUSTER_GUARDED_BY(mutex_);
@@ -219,6 +227,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   WaitingTasks waiting_ MUSTER_GUARDED_BY(mutex_);
   TimeQueue<TaskRef> delayed_ MUSTER_GUARDED_BY(mutex_);
   TimeQueue<Timeout> timeouts_ MUSTER_GUARDED_BY(mutex_);
+  BackPressure back_pressure_ MUSTER_GUARDED_BY(mutex_) = BackPressure::off;
   DeadLetters dead_letters_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Verdict> verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock
   std::uint64_t next_task_ MUSTER_GUARDED_BY(mutex_) = 1;

@@ -36,6 +36,7 @@ std::shared_ptr<Strategy> custom_strategy(const StrategyChoice& choice) {
 Supervisor::Supervisor(ProcessPoolOptions options)
     : options_(std::move(options)),
       geometry_(geometry_for(options_)),
+      watermarks_(AdmissionOptions{.max_queued = options_.max_queued}),
       bell_(Bell::create()),
       ring_(options_.affinity.virtual_nodes),
       random_(static_cast<std::uint64_t>(Time::clock::now().time_since_epoch().count())),

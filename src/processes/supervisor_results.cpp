@@ -53,11 +53,12 @@ unsigned Supervisor::take_results() {
   if (taken == 0) return 0;
   recall_from_held_up(now);
   for (std::size_t i = roomy_.size(); i-- > 0;) {
+    if (i >= roomy_.size() || roomy_[i]->in_flight > 0) continue;  // feeding takes some out
     Member& member = *roomy_[i];
-    if (member.in_flight > 0) continue;
     feed(member);
     share_with(member);
   }
+  note_backlog();
   return taken;
 }
 

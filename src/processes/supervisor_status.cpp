@@ -11,11 +11,9 @@ ProcessPoolMetrics Supervisor::metrics() const {
   now.delayed = delayed_.size();
   now.dead_letters = dead_letters_.size();
   now.workers = target_;
-  for (const auto& member : members_) {
-    now.in_flight += member->in_flight;
-    now.ready += member->takes_tasks() ? 1 : 0;
-    now.busy += member->in_flight > 0 ? 1 : 0;
-  }
+  now.in_flight = in_flight_;
+  now.ready = ready_;
+  now.busy = with_tasks_;
   const std::uint64_t ran = counts_.completed + counts_.failed + counts_.retries;
   now.reuse_rate = ran == 0 ? 0 : 1 - static_cast<double>(first_tasks_) / static_cast<double>(ran);
   return now;
@@ -49,6 +47,7 @@ PoolSnapshot Supervisor::snapshot() const {
                .dequeued = counts_.submitted + counts_.retries - waiting_.size() - delayed_.size()};
   all.scaling.current = target_;
   all.back_pressure.rejected = counts_.rejected;
+  all.back_pressure.is_on = back_pressure_ == BackPressure::on;
   for (const auto& member : members_) {
     PoolSnapshot::Worker worker{.id = member->id,
                                 .state = member->state,

@@ -76,7 +76,10 @@ void Supervisor::launch(Member& member) {
   }
   const LaunchOutcome outcome = spawner_->launch(run, launch);
   if (member.command != nullptr) member.command->worker_ends() = {};
-  if (outcome != LaunchOutcome::sent) return;  // full or lost: later
+  if (outcome != LaunchOutcome::sent) {  // full or lost: later
+    member.control.reset();
+    return;
+  }
   member.run = run;
   member.state = WorkerState::warming;
   member.flights.clear();

@@ -236,6 +236,44 @@ TEST(ProcessPoolWorkers, ScaleByThemselves) {
   wait_until([&] { return pool.metrics().workers == 1; });
 }
 
+TEST(ProcessPoolWorkers, AStrategyOfYoursPicksAmongThemAndCannotBreakThePool) {
+  const auto pool_with = [](SelectFunction function) {
+    return ProcessPoolOptions{
+        .workers = 3,
+        .strategy = std::shared_ptr<Strategy>(strategy_from("mine", std::move(function)))};
+  };
+  {
+    ProcessPool pool(pool_with([](auto workers, const TaskInfo& task) {
+      EXPECT_EQ(task.name, "worker");
+      return std::optional(workers.size() == 3 ? std::size_t{2} : std::size_t{0});
+    }));
+    wait_until([&] { return pool.metrics().ready == 3; });
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(pool.call<std::size_t>("worker").get(), 2U);
+    EXPECT_EQ(pool.metrics().strategy_fallbacks, 0U);
+  }
+  ProcessPool pool(pool_with([](auto, const TaskInfo&) -> std::optional<std::size_t> {
+    throw std::runtime_error("no idea");
+  }));
+  wait_until([&] { return pool.metrics().ready == 3; });
+  EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+  EXPECT_EQ(pool.metrics().strategy_fallbacks, 1U);
+  EXPECT_THROW(ProcessPool({.workers = 1, .strategy = "no such strategy"}), InvalidArgument);
+}
+
+TEST(ProcessPoolWorkers, EveryBuiltInStrategyServes) {
+  for (const std::string& name : strategy_names()) {
+    ProcessPool pool({.workers = 3, .strategy = name});
+    wait_until([&] { return pool.metrics().ready == 3; });
+    std::set<std::size_t> used;
+    for (int i = 0; i < 30; ++i) used.insert(pool.call<std::size_t>("worker").get());
+    EXPECT_GE(used.size(), 1U) << name;
+    std::vector<Future<Bytes>> many;
+    for (int i = 0; i < 3; ++i) many.push_back(pool.call<Bytes>("sleep_ms", 20));
+    wait_until([&] { return pool.metrics().busy == 3; });
+    for (auto& one : many) (void)one.get();
+  }
+}
+
 TEST(ProcessPoolWorkers, KeysStayWithTheirWorker) {
   ProcessPool pool({.workers = 3});
   wait_until([&] { return pool.metrics().ready == 3; });
@@ -327,11 +365,14 @@ TEST(ProcessPoolWorkers, CanBeBarredFromWritingFiles) {
 
 TEST(ProcessPoolWorkers, TheQueueIsBounded) {
   ProcessPool pool({.workers = 1, .max_queued = 2});
+  NoticeStream news = pool.subscribe();
   auto first = pool.call<Bytes>("sleep_ms", 100);
   std::vector<Future<Bytes>> others;
   for (int i = 0; i < 3; ++i) others.push_back(pool.exec("echo", "x"));
   EXPECT_THROW((void)others[2].get(), QueueFull);
+  EXPECT_EQ(await_news<BackPressureOn>(news).limit, 2U);
   EXPECT_EQ(others[0].get().text(), "x");
+  EXPECT_EQ(await_news<BackPressureOff>(news).limit, 2U);
   EXPECT_EQ(pool.metrics().rejected, 1U);
 }
 

@@ -1,0 +1,216 @@
+// supervisor_placing.cpp: which worker gets a task, and how it gets there.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <muster/base/log.hpp>
+#include <muster/policy/key_hash.hpp>
+#include <muster/queues/ring_extents.hpp>
+#include <muster/queues/ring_producer.hpp>
+
+#include "processes/supervisor.hpp"
+
+namespace muster {
+
+// Whom its key belongs to, if it has one and that one can run it.
+std::optional<unsigned> Supervisor::home_of(const ProcessTask& task) const {
+  const ExecOptions& options = task.order.options;
+  if (!options.affinity || options.affinity_class == AffinityClass::none) return std::nullopt;
+  const auto owner = ring_.worker_of(hash_key(*options.affinity));
+  if (!owner) return std::nullopt;
+  const Member& member = *members_[*owner];
+  const bool is_able = options.capability.empty() || member.abilities == nullptr ||
+                       member.abilities->has_capability(options.capability);
+  return is_able ? std::optional(member.id) : std::nullopt;
+}
+
+Member* Supervisor::choose_for(const ProcessTask& task) {
+  if (roomy_.empty()) return nullptr;
+  // Nobody is given a task ahead while another has none.
+  const std::vector<Member*>& free = idle_.empty() ? roomy_ : idle_;
+  const std::string& capability = task.order.options.capability;
+  std::vector<Member*> able;
+  if (!capability.empty()) {
+    for (Member* const member : free) {
+      if (member->abilities->has_capability(capability)) able.push_back(member);
+    }
+    if (able.empty()) return nullptr;
+  }
+  const std::vector<Member*>& among = capability.empty() ? free : able;
+  if (among.size() == 1) return among[0];
+  if (strategy_ != nullptr) return choose_by_strategy(task, among);
+  const auto load_of = [&among](std::size_t i) {
+    const Member& member = *among[i];
+    const WorkerReading reading = member.read();
+    return WorkerLoad{.pending = member.in_flight,
+                      .idle = member.in_flight == 0,
+                      .used = static_cast<double>(member.tasks),
+                      .consumed = reading.busy_time,
+                      .utilisation = static_cast<float>(reading.utilisation)};
+  };
+  return among[choose(*built_in_of(options_.strategy), among.size(), turn_, random_, load_of)];
+}
+
+// A strategy cannot break the pool: without a good answer the first one gets it.
+Member* Supervisor::choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among) {
+  std::vector<WorkerInfo> infos;
+  for (const Member* const member : among) {
+    infos.push_back({.id = member->id,
+                     .state = member->state,
+                     .tasks_done = member->tasks,
+                     .active = std::min(member->in_flight, 1U),
+                     .queued = member->in_flight - std::min(member->in_flight, 1U),
+                     .utilisation = member->read().utilisation});
+  }
+  const ExecOptions& options = task.order.options;
+  try {
+    const auto selection = strategy_->select(infos, {.id = task.order.id,
+                                                     .name = task.order.name,
+                                                     .priority = options.priority,
+                                                     .affinity = options.affinity});
+    for (Member* const member : among) {
+      if (selection && member->id == selection->worker) return member;
+    }
+  } catch (const std::exception& error) {
+    MUSTER_LOG(LogLevel::warning, "strategy " << strategy_->name() << " threw: " << error.what());
+  }
+  ++counts_.strategy_fallbacks;
+  return among[0];
+}
+
+// As many tasks as it may have, of those that wait.
+void Supervisor::feed(Member& member) {
+  while (member.takes_tasks() && member.in_flight < room_of(member) && !waiting_.empty()) {
+    const WaitingTasks::Taker taker{.worker = member.id,
+                                    .capabilities = member.abilities->capabilities};
+    TaskRef task = waiting_.pop_for(taker);
+    if (!task && member.in_flight == 0) task = waiting_.pop_soft_for(taker);
+    if (!task) break;
+    if (!send(member, task.another())) {
+      const std::optional<unsigned> home = home_of(*task);
+      if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
+      break;
+    }
+  }
+  update_lists(member);
+}
+
+// False: it has no place for it now, or the task has failed, as its state says.
+bool Supervisor::send(Member& member, TaskRef task) {
+  if (member.command != nullptr) return send_command(member, std::move(task));
+  const TaskOrder& order = task->order;
+  const auto method = member.abilities->methods.find(order.name);
+  if (method == member.abilities->methods.end()) {
+    after_failure(std::move(task), {.what = "worker " + std::to_string(member.id) +
+                                            " has no task of this name any more"});
+    return false;
+  }
+  TaskContents contents;
+  contents.priority = static_cast<std::int16_t>(order.options.priority);
+  contents.payload_bytes = static_cast<std::uint32_t>(order.payload.size());
+  contents.method = method->second;
+  contents.id = order.id;
+  contents.flags = static_cast<std::uint16_t>(task->progress.attempts + 1);
+  const Time now = Time::clock::now();
+  contents.timestamp = static_cast<std::uint64_t>(now.time_since_epoch().count());
+  if (order.payload.size() <= kInlinePayload) {
+    std::memcpy(contents.payload.data(), order.payload.span().data(), order.payload.size());
+  } else if (const auto extent = write_extent(member, order.payload)) {
+    contents.extent = *extent;
+  } else {
+    return false;
+  }
+  const SharedRing& ring = member.segment->ring();
+  const Submitted submitted = RingProducer(ring, kPoolIndex).submit(contents);
+  if (submitted.outcome != SubmitOutcome::submitted) {
+    if (contents.extent != 0) RingExtents(ring, kPoolIndex).free(contents.extent);
+    return false;
+  }
+  note_sent(member, *task, now);
+  member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation,
+                                          contents.extent != 0};
+  member.payload_extents += contents.extent != 0 ? 1 : 0;
+  update_lists(member);
+  return true;
+}
+
+void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
+  task.progress.state = TaskState::dequeued;
+  task.progress.worker = member.id;
+  task.progress.began = now;
+  ++task.progress.attempts;
+  if (const auto& timeout = task.order.options.timeout) {
+    const Time due = now + *timeout;
+    const bool is_next = timeouts_.empty() || due < timeouts_.next();
+    task.add_reference();
+    timeouts_.push(due, {TaskRef(&task), task.progress.attempts});
+    if (is_next) kick_.give();
+  }
+  member.lowest_priority = std::min(member.lowest_priority, task.order.options.priority);
+  if (member.in_flight++ == 0) member.last_result = now;
+  member.state = WorkerState::busy;
+}
+
+// Nothing: no extent is free, or there is no memory for it.
+std::optional<Tag> Supervisor::write_extent(Member& member, const Bytes& payload) {
+  // The other half is for results: a worker that could not hand one in would wait for ever.
+  if (member.payload_extents >= geometry_.extents / 2) return std::nullopt;
+  const RingExtents extents(member.segment->ring(), kPoolIndex);
+  const Allocated extent = extents.allocate();
+  if (extent.outcome != TakeOutcome::taken) return std::nullopt;
+  const std::span<std::byte> memory = extents.memory(extent.tag);
+  if (memory.size() < payload.size() || !member.segment->reserve(memory.data(), payload.size())) {
+    extents.free(extent.tag);
+    return std::nullopt;
+  }
+  std::memcpy(memory.data(), payload.span().data(), payload.size());
+  return extent.tag;
+}
+
+// Behind all that it has.
+void Supervisor::order_to_stop(Member& member) {
+  bool is_ordered = true;
+  if (member.command != nullptr) {
+    member.command->close_input();
+  } else {
+    TaskContents contents;
+    contents.method = kStopOrder;
+    const Submitted submitted = RingProducer(member.segment->ring(), kPoolIndex).submit(contents);
+    // There is always a slot for it; if not, the memory is not to be trusted.
+    is_ordered = submitted.outcome == SubmitOutcome::submitted;
+  }
+  member.state = WorkerState::terminating;
+  member.past.reason = EndReason::asked;
+  if (member.health) member.health->expect_end();
+  if (!is_ordered) kill(member, EndReason::asked);
+  update_lists(member);
+}
+
+void Supervisor::update_lists(Member& member) {
+  const auto keep = [&member](std::vector<Member*>& list, std::size_t Member::* place, bool is_in) {
+    if (is_in == (member.*place != Member::kNowhere)) return;
+    if (is_in) {
+      member.*place = list.size();
+      list.push_back(&member);
+      return;
+    }
+    Member* const last = list.back();
+    list[member.*place] = last;
+    last->*place = member.*place;
+    list.pop_back();
+    member.*place = Member::kNowhere;
+  };
+  keep(roomy_, &Member::place_in_roomy, member.takes_tasks() && member.in_flight < room_of(member));
+  keep(idle_, &Member::place_in_idle, member.takes_tasks() && member.in_flight == 0);
+  keep(busy_, &Member::place_in_busy, member.in_flight > 0 && member.segment != nullptr);
+  // The sums are such that metrics() need not look at the members.
+  in_flight_ += member.in_flight;
+  in_flight_ -= member.counted_in_flight;
+  with_tasks_ += (member.in_flight > 0 ? 1U : 0U) - (member.counted_in_flight > 0 ? 1U : 0U);
+  ready_ += (member.takes_tasks() ? 1U : 0U) - (member.counted_ready ? 1U : 0U);
+  member.counted_in_flight = member.in_flight;
+  member.counted_ready = member.takes_tasks();
+}
+
+}  // namespace muster
