@@ -60,10 +60,7 @@ std::string_view to_string(RestartReason reason) {
 
 std::uint64_t CommandSession::give(std::uint64_t task, Time now) {
   MUSTER_ASSERT(has_room());
-  if (given_.empty()) {
-    silence_ = Duration::zero();
-    last_look_ = now;
-  }
+  if (given_.empty()) last_look_ = now;  // what it did not say without a task is no silence
   given_.push_back({.id = ++last_id_, .task = task});
   return last_id_;
 }

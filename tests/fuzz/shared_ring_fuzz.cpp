@@ -116,7 +116,7 @@ void mend(std::span<std::byte> memory, char how) {
                               .extents = number_at(memory, kExtents),
                               .extent_bytes = number_at(memory, kExtentBytes)};
   put(memory, kChecksum, checksum_of(geometry));
-  if (how != 'l' || !valid(geometry)) return;
+  if (how != 'l' || geometry.slots > kMaxSlots || geometry.extents > kMaxSlots) return;
   const RingLayout layout = layout_of(geometry);
   put(memory, kTotalBytes, layout.total_bytes);
   put(memory, kCapacity, layout.capacity);

@@ -1,9 +1,12 @@
 // base64_test.cpp: each sequence of bytes has one text, and no other text stands for it.
 #include "processes/base64.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +43,14 @@ TEST(Base64, WhatIsWrittenOtherwiseIsRefused) {
        {"Zg", "Zg=", "Z===", "====", "Zm9v=", "Zg==Zg==", "Zm8=Zm9v", "Zh==", "Zm9=", "Zm 9",
         "Zm9\n", "Zm9v\n", "Zm-_", "=m9v", "Z=9v", "Zm=v", "Z=="}) {
     EXPECT_EQ(from_base64(text), std::nullopt) << text;
+  }
+}
+
+TEST(Base64, NothingBehindTheTextIsRead) {
+  const std::string_view text = "Zm9vYmFy";
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    const std::vector<char> exact(text.begin(), text.begin() + size);  // the sanitizer sees its end
+    EXPECT_EQ(from_base64({exact.data(), size}).has_value(), size % 4 == 0) << size;
   }
 }
 

@@ -102,6 +102,12 @@ TEST(WriteRequest, WhatIsNotTextIsBase64) {
             "\n");
 }
 
+TEST(WriteRequest, TextIsBase64TooIfThatIsAskedFor) {
+  EXPECT_EQ(write_request({.id = 1, .task = "t", .payload = "foo", .form = PayloadForm::base64}),
+            R"({"id":1,"task":"t","payload_base64":"Zm9v"})"
+            "\n");
+}
+
 TEST(WriteRequest, EveryByteStringArrives) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string bytes(1, static_cast<char>(byte));

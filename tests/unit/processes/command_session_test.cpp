@@ -259,7 +259,10 @@ TEST_F(CommandSessionTest, APoolThatWasStoppedItselfHoldsThatAgainstNobody) {
 TEST_F(CommandSessionTest, TimeThatRunsBackIsNoSilence) {
   now_ += 1h;
   begin({.max_silence = 60s}, 1);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(told(session_.look(now_ - 30min)), Told{});
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(told(session_.look(now_ - 30min)), Told{});
+    EXPECT_EQ(told(session_.look(now_)), Told{});
+  }
 }
 
 TEST_F(CommandSessionTest, TheEndOfTheOutputIsTheEnd) {
