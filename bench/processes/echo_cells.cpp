@@ -96,7 +96,7 @@ Cell echo_cell(const std::string& name, std::size_t bytes, std::uint64_t times) 
 }  // namespace
 
 std::vector<Cell> echo_cells() {
-  return {echo_cell("1 KB", 1000, 10'000), echo_cell("1 MB", 1'000'000, 200)};
+  return {echo_cell("1 KB", 1000, 3000), echo_cell("1 MB", 1'000'000, 200)};
 }
 
 }  // namespace muster::bench
