@@ -58,6 +58,12 @@ RetryDelay exponential(Duration first, Duration longest) {
   return {RetryDelay::Shape::exponential, first, longest};
 }
 
+RetryDelay::~RetryDelay() = default;
+RetryDelay::RetryDelay(const RetryDelay&) = default;
+RetryDelay::RetryDelay(RetryDelay&&) noexcept = default;
+RetryDelay& RetryDelay::operator=(const RetryDelay&) = default;
+RetryDelay& RetryDelay::operator=(RetryDelay&&) noexcept = default;
+
 Duration RetryDelay::after(unsigned attempt) const {
   constexpr unsigned kMostDoublings = 63;
   const unsigned doublings = std::min(std::max(attempt, 1U) - 1, kMostDoublings);

@@ -1,6 +1,7 @@
 // supervisor_results.cpp: how results come back, and who takes them.
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include <muster/base/log.hpp>
@@ -187,18 +188,22 @@ void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept 
 
 void Supervisor::collect_until_settled(const FutureStateBase& awaited, Time deadline) {
   const SharedSleepers& sleepers = bell_.sleepers();
-  const Duration patience = idle_time(options_.idle);
-  Time spin_until = Time::clock::now() + patience;
+  const IdleTime patience = idle_time_of_waiter(options_.idle);
+  IdleSpell spell(patience, Time::clock::now());
   while (!awaited.is_settled()) {
     if (has_results()) {
       collect();
-      spin_until = Time::clock::now() + patience;
+      spell = IdleSpell(patience, Time::clock::now());
       continue;
     }
     const Time now = Time::clock::now();
     if (now >= deadline) return;
-    if (now < spin_until) {
-      spin_pause();
+    if (const IdleSpell::Step step = spell.next(now); step != IdleSpell::Step::sleep) {
+      if (step == IdleSpell::Step::spin) {
+        spin_pause();
+      } else {
+        std::this_thread::yield();
+      }
       continue;
     }
     const SharedSleepers::Ticket ticket = sleepers.announce(kWaiter);

@@ -225,6 +225,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   if (nobody_is_left()) drop_waiting(kNobodyIsLeft);
   if (member.id < target_) ++member.restarts;
   if (member.is_removed) {
+    notices_.tell([&] { return WorkerRemoved{member.id}; });
     ring_.remove(member.id);
     for (TaskRef& task : waiting_.take_all_of(member.id)) enqueue(std::move(task));
   }
@@ -315,6 +316,7 @@ void Supervisor::become_ready(Member& member) {
   abilities_ = member.abilities;
   if (member.state != WorkerState::warming) return;  // told to end meanwhile
   member.state = WorkerState::ready;
+  notices_.tell([&] { return WorkerAdded{member.id}; });
   ring_.add(member.id);
   update_lists(member);
   if (member.id >= target_) {

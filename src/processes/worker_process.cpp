@@ -104,14 +104,17 @@ Claim WorkerProcess::await_claim() const {
   const auto policy = static_cast<IdlePolicy>(segment_.board().idle_policy);
   Claim claim = worker_.claim();
   if (claim.outcome == TakeOutcome::taken) return claim;
-  Time spin_until = Time::clock::now() + idle_time(policy);
+  const IdleTime patience = idle_time_of_worker(policy);
+  IdleSpell spell(patience, Time::clock::now());
   for (;;) {
     for (unsigned look = 0; look < 16; ++look) {
       claim = worker_.claim();
       if (claim.outcome == TakeOutcome::taken) return claim;
       spin_pause();
     }
-    if (Time::clock::now() < spin_until) continue;
+    const IdleSpell::Step step = spell.next(Time::clock::now());
+    if (step == IdleSpell::Step::yield) std::this_thread::yield();
+    if (step != IdleSpell::Step::sleep) continue;
     const SharedSleepers::Ticket ticket = sleepers.announce(kWorkerIndex);
     claim = worker_.claim();
     if (claim.outcome == TakeOutcome::taken) {
@@ -119,7 +122,7 @@ Claim WorkerProcess::await_claim() const {
       return claim;
     }
     sleepers.park(ticket, kForever);
-    spin_until = Time::clock::now() + idle_time(policy);
+    spell = IdleSpell(patience, Time::clock::now());
   }
 }
 

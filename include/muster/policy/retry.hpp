@@ -42,6 +42,13 @@ class MUSTER_API RetryDelay {
  public:
   using Function = std::function<Duration(unsigned attempt)>;
 
+  // Not here but in retry.cpp, or GCC warns of members that are not used in user's code.
+  ~RetryDelay();
+  RetryDelay(const RetryDelay&);
+  RetryDelay(RetryDelay&&) noexcept;
+  RetryDelay& operator=(const RetryDelay&);
+  RetryDelay& operator=(RetryDelay&&) noexcept;
+
   // NOLINTNEXTLINE(google-explicit-constructor): an option is given as a lambda
   RetryDelay(Function function) : shape_(Shape::custom), function_(std::move(function)) {}
 

@@ -209,10 +209,12 @@ TEST(ProcessPoolWorkers, ComeAndGoWithoutLosingATask) {
   submit(500);
   pool.scale_up(2);
   EXPECT_EQ(await_news<ScaledUp>(news).total, 4U);
+  EXPECT_GE(await_news<WorkerAdded>(news).worker, 1U);
   submit(500);
   wait_until([&] { return pool.metrics().ready == 4; });
   pool.scale_down(3);
   EXPECT_EQ(await_news<ScaledDown>(news).total, 1U);
+  EXPECT_GE(await_news<WorkerRemoved>(news).worker, 1U);
   submit(500);
   for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(sums[i].get(), static_cast<int>(i % 500));
   wait_until([&] { return pool.metrics().ready == 1; });
