@@ -190,7 +190,7 @@ class Arena {
   }
   static void expect_read(std::optional<std::span<const std::byte>> found, std::uint8_t value) {
     const auto bytes = found.value_or(std::span<const std::byte>{});
-    require(!bytes.empty(), "there is something to read");
+    if (bytes.empty()) return require(false, "there is something to read");
     note_plain_read(bytes.data());
     require(bytes.front() == static_cast<std::byte>(value), "it is what was written");
   }
