@@ -117,9 +117,10 @@ Claim WorkerProcess::await_claim() const {
     if (step != IdleSpell::Step::sleep) continue;
     const SharedSleepers::Ticket ticket = sleepers.announce(kWorkerIndex);
     claim = worker_.claim();
-    if (claim.outcome == TakeOutcome::taken) {
+    if (claim.outcome != TakeOutcome::empty) {
       sleepers.withdraw(ticket);
-      return claim;
+      if (claim.outcome == TakeOutcome::taken) return claim;
+      continue;  // contended: there is something
     }
     sleepers.park(ticket, kForever);
     spell = IdleSpell(patience, Time::clock::now());
@@ -208,9 +209,10 @@ Tag WorkerProcess::await_extent() const {
     if (extent.outcome == TakeOutcome::taken) return extent.tag;
     const SharedSleepers::Ticket ticket = sleepers.announce(kWorkerIndex);
     extent = extents.allocate();
-    if (extent.outcome == TakeOutcome::taken) {
+    if (extent.outcome != TakeOutcome::empty) {
       sleepers.withdraw(ticket);
-      return extent.tag;
+      if (extent.outcome == TakeOutcome::taken) return extent.tag;
+      continue;  // contended: there is one
     }
     sleepers.park(ticket, kForever);
   }
