@@ -36,7 +36,7 @@ constexpr IdleTime idle_time_of_worker(IdlePolicy policy) noexcept {
 // takes longer, and may be put on the very CPU that this would keep busy.
 constexpr IdleTime idle_time_of_waiter(IdlePolicy policy) noexcept {
   using std::chrono::microseconds;
-  if (policy == IdlePolicy::balanced) return {microseconds(2), microseconds(0)};
+  if (policy == IdlePolicy::balanced) return {microseconds(0), microseconds(2)};
   return idle_time_of_worker(policy);
 }
 

@@ -61,6 +61,7 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
     return current_player->play_until([this] { return is_settled(); }, last,
                                       "waiting for a future");
   }
+  attend(last);
   const unsigned most = alertness_of(home_) == Alertness::high ? kLooksIfAlert : kLooks;
   for (unsigned look = 0; look < most; ++look) {
     if (is_settled()) return true;
@@ -69,7 +70,6 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
   if (is_orphaned(home_)) {
     throw Stopped("the task will not end: its pool belongs to the parent of this process");
   }
-  attend(last);
   if (!is_worker) return sleep(last);
   if (sleep(std::min(last, real_clock().now() + kHelpAgain))) return true;
   const BlockingRegion region;  // begun late: most waits are short
