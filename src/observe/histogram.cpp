@@ -63,6 +63,12 @@ std::optional<Duration> HistogramSnapshot::percentile(double percent) const {
   return std::nullopt;
 }
 
+void HistogramSnapshot::add(std::size_t index, std::uint64_t count) {
+  if (count == 0) return;
+  if (index >= counts_.size()) counts_.resize(index + 1);
+  counts_[index] += count;
+}
+
 void HistogramSnapshot::merge(const HistogramSnapshot& other) {
   counts_.resize(std::max(counts_.size(), other.counts_.size()));
   for (std::size_t index = 0; index < other.counts_.size(); ++index) {
@@ -97,14 +103,10 @@ void Histogram::merge(const Histogram& other) noexcept {
 
 HistogramSnapshot Histogram::snapshot() const {
   HistogramSnapshot snapshot;
-  snapshot.counts_.reserve(kBuckets);
-  std::size_t used = 0;
-  for (const Atomic<std::uint64_t>& bucket : buckets_) {
+  for (std::size_t index = 0; index < kBuckets; ++index) {
     // relaxed: as in record(). Counts never go back, so of two snapshots the later has no less.
-    snapshot.counts_.push_back(bucket.load(relaxed));
-    if (snapshot.counts_.back() != 0) used = snapshot.counts_.size();
+    snapshot.add(index, buckets_[index].load(relaxed));
   }
-  snapshot.counts_.resize(used);
   return snapshot;
 }
 

@@ -42,6 +42,8 @@ void add_worker(Worker& worker, WorkerState state, Time now, PoolSnapshot& snaps
   snapshot.affinity.hits += read(counters.affinity_hits);
   snapshot.affinity.misses += read(counters.affinity_misses);
   snapshot.queue.stolen += read(counters.tasks_stolen);
+  snapshot.latency.queue_wait.merge(worker.times().queue_wait.snapshot());
+  snapshot.latency.run.merge(worker.times().run.snapshot());
 }
 
 }  // namespace
@@ -52,6 +54,7 @@ PoolSnapshot Crew::snapshot() {
   snapshot.queue.enqueued = arrivals_approx();
   std::uint64_t completed = read(leftovers_done_);
   const Time now = current_time();
+  snapshot.latency = {.queue_wait = meter_.queue_wait().snapshot(), .run = meter_.run().snapshot()};
   snapshot.affinity = affinities_.figures(now);
   staff_.for_each([&](Worker& worker) {
     add_worker(worker, state_of(worker, staff_), now, snapshot);
@@ -68,7 +71,6 @@ PoolSnapshot Crew::snapshot() {
                       .downs = autoscaling_.downs(),
                       .current = static_cast<unsigned>(staff_.wanted())};
   snapshot.back_pressure = gate_.figures();
-  snapshot.latency = {.queue_wait = meter_.queue_wait().snapshot(), .run = meter_.run().snapshot()};
   rates_.fill(snapshot, completed, now);
   return snapshot;
 }

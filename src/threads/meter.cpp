@@ -9,6 +9,10 @@ namespace {
 // Of an average, the newest has this part.
 constexpr Duration::rep kNewest = 16;
 
+void record(Duration duration, std::uint64_t times, OwnHistogram& own, Histogram& shared) noexcept {
+  if (!own.record(duration, times)) shared.record(duration, times);
+}
+
 Time now_for_timing() noexcept {
   return current_player == nullptr ? quick_now() : current_player->now();
 }
@@ -26,7 +30,7 @@ Time Meter::begin(std::uint64_t stamp, std::optional<Time> known, WorkerTimes& t
   times.begun.store(now.time_since_epoch().count(), relaxed);  // relaxed: a figure
   if (stamp != 0) {
     const Time posted{Duration(static_cast<Duration::rep>(stamp))};
-    queue_wait_.record(now - posted, weight());
+    record(now - posted, weight(), times.queue_wait, queue_wait_);
   }
   return now;
 }
@@ -35,7 +39,7 @@ Time Meter::end(Time begin, WorkerTimes& times) noexcept {
   const Time now = now_for_timing();
   const Duration took = std::max(now - begin, Duration::zero());
   const std::uint64_t stands_for = weight();
-  run_.record(took, stands_for);
+  record(took, stands_for, times.run, run_);
   times.recent.add({.begin = now - took, .end = now, .times = stands_for});
   // relaxed: figures, and only this worker writes its own.
   const Duration::rep before = times.average.load(relaxed);

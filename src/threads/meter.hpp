@@ -15,6 +15,7 @@
 #include <muster/base/clock.hpp>
 #include <muster/observe/busy_window.hpp>
 #include <muster/observe/histogram.hpp>
+#include <muster/observe/own_histogram.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
 #include <muster/sync/closure.hpp>
@@ -28,6 +29,8 @@ struct WorkerTimes {
   WorkerTimes(Duration window, Time start) noexcept : recent(window, start) {}
 
   BusyWindow recent;
+  OwnHistogram queue_wait;
+  OwnHistogram run;
   Atomic<Duration::rep> average = 0;  // ns, of recent ones
   Atomic<Duration::rep> last = 0;     // ns
   Atomic<Duration::rep> busy = 0;     // ns, since its start
@@ -95,6 +98,7 @@ class Meter {
                            WorkerTimes& times) noexcept;
   Time end(Time begin, WorkerTimes& times) noexcept;
 
+  // What workers had no memory of their own for.
   [[nodiscard]] const Histogram& queue_wait() const noexcept { return queue_wait_; }
   [[nodiscard]] const Histogram& run() const noexcept { return run_; }
 

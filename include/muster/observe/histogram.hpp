@@ -97,6 +97,9 @@ class MUSTER_API HistogramSnapshot {
 
  private:
   friend class Histogram;
+  friend class OwnHistogram;
+
+  void add(std::size_t index, std::uint64_t count);
 
   // By index, up to the highest in use.
   std::vector<std::uint64_t> counts_;
