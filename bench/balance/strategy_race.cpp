@@ -1,5 +1,5 @@
 // strategy_race.cpp: eight workers; tasks of heavy-tailed length (sleeping.hpp) that come one by
-// one, independently, at 75 % of what the workers can do; or 200 at once, and the next 200 when
+// one, independently, at a share of what the workers can do; or 200 at once, and the next 200 when
 // these are done.
 //
 // Makespan is the time from the first post to the end of the last task, in bursts the mean of
@@ -23,7 +23,6 @@ namespace muster::bench {
 namespace {
 
 constexpr unsigned kWorkers = 8;
-constexpr double kLoad = 0.75;
 constexpr std::uint64_t kPacedTasks = 2000;
 constexpr std::uint64_t kBurst = 200;
 constexpr std::uint64_t kBurstTasks = 8 * kBurst;
@@ -104,7 +103,7 @@ class Run {
 
 double tasks_per_second(const StrategyRace& race) {
   const double at_work = kWorkers - 1 + 1 / race.first_worker_slowness;
-  return kLoad * at_work / kMeanTaskSeconds;
+  return race.load * at_work / kMeanTaskSeconds;
 }
 
 Plan planned(const StrategyRace& race, Arrivals arrivals, std::uint64_t tasks, Random random) {

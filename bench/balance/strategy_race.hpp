@@ -12,6 +12,9 @@ namespace muster::bench {
 struct StrategyRace {
   std::string group;
 
+  // Of what the workers can do, what is asked of them in the paced cells.
+  double load = 0.75;
+
   // How many times as long as planned tasks take on the first worker.
   double first_worker_slowness = 1;
 
