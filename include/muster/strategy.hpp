@@ -93,6 +93,11 @@ struct WorkerInfo {
 };
 
 // A task as a strategy sees it. The texts live as long as the call.
+//
+// A ThreadPool asks for tasks from outside without priority, and for those with a key whose
+// AffinityClass is `none`. The others are not placed by a strategy: those with a priority wait in
+// one queue for all workers, those with a key for their worker. A ProcessPool asks
+// whenever several workers are free and the key does not decide.
 struct TaskInfo {
   std::uint64_t id = 0;
   std::string_view name = {};

@@ -87,15 +87,7 @@ const char* Scaler::hindrance_of(const ScalingInput& input, int change) const {
 }
 
 ScalingDecision Scaler::taken(Time now, ScalingDecision decision) {
-  if (decision.change > 0) {
-    last_up_ = now;
-    ++consecutive_ups_;
-    consecutive_downs_ = 0;
-  } else {
-    last_down_ = now;
-    ++consecutive_downs_;
-    consecutive_ups_ = 0;
-  }
+  (decision.change > 0 ? last_up_ : last_down_) = now;
   return decision;
 }
 

@@ -222,6 +222,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   std::shared_ptr<Strategy> strategy_ MUSTER_GUARDED_BY(mutex_);  // null: a built-in
   Respawn respawn_ MUSTER_GUARDED_BY(mutex_);
   std::optional<Scaler> scaler_ MUSTER_GUARDED_BY(mutex_);
+  PoolSnapshot::Scaling scaling_ MUSTER_GUARDED_BY(mutex_);  // but for how many there are
   Time next_health_ MUSTER_GUARDED_BY(mutex_){};
   Time next_scaling_ MUSTER_GUARDED_BY(mutex_){};
   WaitingTasks waiting_ MUSTER_GUARDED_BY(mutex_);

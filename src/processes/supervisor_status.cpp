@@ -45,6 +45,7 @@ PoolSnapshot Supervisor::snapshot() const {
   all.queue = {.size = waiting_.size(),
                .enqueued = counts_.submitted + counts_.retries,
                .dequeued = counts_.submitted + counts_.retries - waiting_.size() - delayed_.size()};
+  all.scaling = scaling_;
   all.scaling.current = target_;
   all.back_pressure.rejected = counts_.rejected;
   all.back_pressure.is_on = back_pressure_ == BackPressure::on;

@@ -387,6 +387,7 @@ void Supervisor::apply_target(const std::string& reason) {
     }
   }
   const unsigned total = target_;
+  if (before > 0) scaling_.count(static_cast<int>(total) - static_cast<int>(before));
   if (total > before && before > 0) {
     notices_.tell([&] { return ScaledUp{total - before, total, reason}; });
   } else if (total < before) {

@@ -86,12 +86,15 @@ ScalingInput Autoscaling::input() {
 
 void Autoscaling::note_change(const Change& change, const std::string& reason) {
   ScalingChange seen{.total = static_cast<unsigned>(change.after), .reason = reason};
+  {
+    const MutexLock lock(mutex_);
+    figures_.count(static_cast<std::ptrdiff_t>(change.after) -
+                   static_cast<std::ptrdiff_t>(change.before));
+  }
   if (change.after > change.before) {
-    ups_.fetch_add(1, relaxed);  // relaxed: a count
     seen.added = static_cast<unsigned>(change.after - change.before);
     crew_.notices().tell([&] { return ScaledUp{seen.added, seen.total, reason}; });
   } else {
-    downs_.fetch_add(1, relaxed);  // relaxed: a count
     seen.removed = static_cast<unsigned>(change.before - change.after);
     crew_.notices().tell([&] { return ScaledDown{seen.removed, seen.total, reason}; });
   }

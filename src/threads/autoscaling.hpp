@@ -11,8 +11,9 @@
 #include <optional>
 #include <string>
 
+#include <muster/observe/snapshot.hpp>
 #include <muster/policy/scaling.hpp>
-#include <muster/sync/atomic.hpp>
+#include <muster/sync/mutex.hpp>
 
 namespace muster {
 
@@ -39,14 +40,12 @@ class Autoscaling {
     std::size_t before;
     std::size_t after;
   };
-  void note_change(const Change& change, const std::string& reason);
+  void note_change(const Change& change, const std::string& reason) MUSTER_EXCLUDES(mutex_);
 
-  // Times that workers were added and removed.
-  [[nodiscard]] std::uint64_t ups() const noexcept {
-    return ups_.load(relaxed);  // relaxed: a count
-  }
-  [[nodiscard]] std::uint64_t downs() const noexcept {
-    return downs_.load(relaxed);  // relaxed: a count
+  // But for how many workers there are.
+  [[nodiscard]] PoolSnapshot::Scaling figures() const MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return figures_;
   }
 
  private:
@@ -58,9 +57,9 @@ class Autoscaling {
   std::optional<Scaler> scaler_;     // belongs to who looks
   std::uint64_t seen_arrivals_ = 0;  // the same
 
-  // Any thread.
-  Atomic<std::uint64_t> ups_ = 0;
-  Atomic<std::uint64_t> downs_ = 0;
+  // Guarded by mutex_; no other is taken meanwhile.
+  mutable Mutex mutex_;
+  PoolSnapshot::Scaling figures_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

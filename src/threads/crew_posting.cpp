@@ -184,8 +184,17 @@ void Crew::enqueue_affine(const TaskOptions& options, Closure&& task) {
   const std::uint64_t key_hash = hash_key(*options.affinity);
   const std::size_t workers = ensure_all_started();
   const Time now = current_time();
-  const std::size_t home = workers != 0 ? affinities_.worker_of(key_hash, workers, now)
-                                        : Worker::current()->index();  // while the first warm up
+  // If the key says only where it waits at first, a strategy of the user's may know better.
+  std::optional<std::size_t> chosen;
+  if (options.affinity_class == AffinityClass::none && placer_.has_custom()) {
+    chosen = placer_.ask({.name = options.name,
+                          .priority = options.priority,
+                          .affinity = options.affinity,
+                          .estimated_duration = options.estimated_duration});
+  }
+  const std::size_t home = chosen         ? *chosen
+                           : workers != 0 ? affinities_.worker_of(key_hash, workers, now)
+                                          : Worker::current()->index();  // while the first warm up
   placer_.charge(home, options.estimated_duration, task);
   meter_.mark(task, turn);
   worker(home)->affine().push({.task = std::move(task),

@@ -67,9 +67,8 @@ PoolSnapshot Crew::snapshot() {
   snapshot.queue.size = queued_approx();
   snapshot.queue.dequeued =
       snapshot.queue.enqueued - std::min(snapshot.queue.size, snapshot.queue.enqueued);
-  snapshot.scaling = {.ups = autoscaling_.ups(),
-                      .downs = autoscaling_.downs(),
-                      .current = static_cast<unsigned>(staff_.wanted())};
+  snapshot.scaling = autoscaling_.figures();
+  snapshot.scaling.current = static_cast<unsigned>(staff_.wanted());
   snapshot.back_pressure = gate_.figures();
   rates_.fill(snapshot, completed, now);
   return snapshot;

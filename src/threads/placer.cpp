@@ -140,7 +140,6 @@ std::size_t Placer::pick_anew(std::size_t workers, const TaskInfo& task) {
   const BuiltIn strategy = built_in_.load(relaxed);  // relaxed: as in set_strategy()
   if (has_custom()) {
     if (const std::optional<std::size_t> worker = ask(task)) return *worker;
-    fallbacks_.fetch_add(1, relaxed);  // relaxed: a count
     make_plan(workers, strategy, 1, plan);
     return plan.workers[plan.next++];
   }
@@ -297,7 +296,13 @@ std::vector<double> Placer::weights(std::size_t workers) {
 }
 
 // None: it had no usable answer.
-std::optional<std::size_t> Placer::ask(TaskInfo task) {
+std::optional<std::size_t> Placer::ask(const TaskInfo& task) {
+  const std::optional<std::size_t> worker = answer_for(task);
+  if (!worker) fallbacks_.fetch_add(1, relaxed);  // relaxed: a count
+  return worker;
+}
+
+std::optional<std::size_t> Placer::answer_for(TaskInfo task) {
   if (is_asking()) return std::nullopt;  // it posts to its own pool
   const MutexLock lock(ask_mutex_);
   if (custom_ == nullptr) return std::nullopt;  // just exchanged

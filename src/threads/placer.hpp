@@ -63,6 +63,9 @@ class Placer {
     return is_special ? pick_anew(workers, task) : pick(workers);
   }
 
+  // Where a strategy of the user's wants it, one of those who serve; none: it has no usable answer.
+  std::optional<std::size_t> ask(const TaskInfo& task) MUSTER_EXCLUDES(ask_mutex_);
+
   // Charges the worker that a task is placed with what it is expected to take, if the strategy
   // wants to know.
   void charge(std::size_t worker, std::optional<Duration> estimate, Closure& task) {
@@ -131,7 +134,7 @@ class Placer {
   }
   std::size_t pick_anew(std::size_t workers, const TaskInfo& task);
   std::size_t pick_one(std::size_t workers, BuiltIn strategy, Plan& plan) MUSTER_EXCLUDES(mutex_);
-  std::optional<std::size_t> ask(TaskInfo task) MUSTER_EXCLUDES(ask_mutex_);
+  std::optional<std::size_t> answer_for(TaskInfo task) MUSTER_EXCLUDES(ask_mutex_);
   void look(std::size_t workers, BuiltIn strategy, Random& random, Field& field)
       MUSTER_EXCLUDES(mutex_);
   void make_plan(std::size_t workers, BuiltIn strategy, std::uint32_t size, Plan& plan)

@@ -7,6 +7,7 @@
 // Thread safety: values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -55,7 +56,25 @@ struct PoolSnapshot {
   struct Scaling {
     std::uint64_t ups = 0;    // times that workers were added
     std::uint64_t downs = 0;  // times that workers were removed
-    unsigned current = 0;     // workers now
+
+    // Of those, how many came last in a row; one of the two is 0.
+    std::uint64_t consecutive_ups = 0;
+    std::uint64_t consecutive_downs = 0;
+
+    unsigned current = 0;  // workers now
+
+    // So many were added; below 0: removed.
+    void count(std::ptrdiff_t change) noexcept {
+      if (change > 0) {
+        ++ups;
+        ++consecutive_ups;
+        consecutive_downs = 0;
+      } else if (change < 0) {
+        ++downs;
+        ++consecutive_downs;
+        consecutive_ups = 0;
+      }
+    }
   };
 
   // Of tasks with an affinity key.

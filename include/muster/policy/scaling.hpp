@@ -139,10 +139,6 @@ class Scaler {
   // What to do now; counts on it being done.
   [[nodiscard]] MUSTER_API ScalingDecision decide(const ScalingInput& input);
 
-  // Times in a row that workers were added, or removed; one of the two is 0.
-  [[nodiscard]] std::size_t consecutive_ups() const noexcept { return consecutive_ups_; }
-  [[nodiscard]] std::size_t consecutive_downs() const noexcept { return consecutive_downs_; }
-
   [[nodiscard]] const ScalingOptions& options() const noexcept { return options_; }
 
  private:
@@ -162,8 +158,6 @@ class Scaler {
 
   std::optional<Time> last_up_;
   std::optional<Time> last_down_;
-  std::size_t consecutive_ups_ = 0;
-  std::size_t consecutive_downs_ = 0;
 
   // For `predictive`.
   ArrivalTrend trend_;

@@ -32,6 +32,23 @@ TEST(PoolSnapshot, HitRateIsTheShareOfTasksThatRanWhereTheirKeyBelongs) {
   EXPECT_EQ(affinity.hit_rate(), 0.75);
 }
 
+TEST(PoolSnapshot, ScalingCountsWhatCameInARow) {
+  PoolSnapshot::Scaling scaling;
+  scaling.count(3);
+  scaling.count(1);
+  EXPECT_EQ(scaling.ups, 2U);
+  EXPECT_EQ(scaling.consecutive_ups, 2U);
+  scaling.count(0);
+  EXPECT_EQ(scaling.consecutive_ups, 2U) << "nothing was done in between";
+  scaling.count(-2);
+  EXPECT_EQ(scaling.ups, 2U);
+  EXPECT_EQ(scaling.downs, 1U);
+  EXPECT_EQ(scaling.consecutive_ups, 0U);
+  EXPECT_EQ(scaling.consecutive_downs, 1U);
+  scaling.count(1);
+  EXPECT_EQ(scaling.consecutive_downs, 0U);
+}
+
 TEST(Rates, TellHowTasksEndedAndHowOften) {
   using namespace std::chrono_literals;
   Rates rates(1s, Time{});

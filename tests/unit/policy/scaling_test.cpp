@@ -226,27 +226,6 @@ TEST(Scaler, AddingDoesNotWaitForTheCooldownOfRemovingNorTheOtherWayRound) {
   EXPECT_EQ(scaler.decide({.now = Time(110s), .workers = 4}).change, 1);
 }
 
-TEST(Scaler, CountsWhatItDidInARow) {
-  int wish = 1;
-  Scaler scaler({.policy = ScalingPolicy::custom,
-                 .max_workers = 100,
-                 .scale_up_cooldown = 0s,
-                 .scale_down_cooldown = 0s,
-                 .custom = [&](const ScalingInput&) { return wish; }});
-  const auto decide = [&] { (void)scaler.decide({.workers = 50}); };
-  decide();
-  decide();
-  EXPECT_EQ(scaler.consecutive_ups(), 2U);
-  EXPECT_EQ(scaler.consecutive_downs(), 0U);
-  wish = 0;
-  decide();
-  EXPECT_EQ(scaler.consecutive_ups(), 2U) << "nothing was done in between";
-  wish = -1;
-  decide();
-  EXPECT_EQ(scaler.consecutive_ups(), 0U);
-  EXPECT_EQ(scaler.consecutive_downs(), 1U);
-}
-
 TEST(Scaler, WhatACustomFunctionThrowsComesOutAndChangesNothing) {
   bool throws = true;
   Scaler scaler({.policy = ScalingPolicy::custom, .custom = [&](const ScalingInput&) {
@@ -255,7 +234,6 @@ TEST(Scaler, WhatACustomFunctionThrowsComesOutAndChangesNothing) {
                  }});
   EXPECT_THROW((void)scaler.decide({.now = Time(1s), .workers = 1}), std::runtime_error);
   throws = false;
-  EXPECT_EQ(scaler.consecutive_ups(), 0U);
   EXPECT_EQ(scaler.decide({.now = Time(2s), .workers = 1}).change, 1);
 }
 

@@ -248,6 +248,22 @@ TEST(Autoscaling, WhatACustomPolicyThrowsIsLoggedAndItIsAskedAgain) {
   EXPECT_NE(logged.find("no std::exception"), std::string::npos) << logged;
 }
 
+TEST(Autoscaling, ASnapshotTellsHowManyUpsOrDownsCameInARow) {
+  int wish = 1;
+  Scaled scaled(custom([&](const ScalingInput&) { return wish; }));
+  scaled.world().run_for(3500ms);
+  EXPECT_EQ(scaled.pool().snapshot().scaling.consecutive_ups, 3U);
+  EXPECT_EQ(scaled.pool().snapshot().scaling.consecutive_downs, 0U);
+  wish = -1;
+  scaled.world().run_for(2s);
+  const PoolSnapshot::Scaling seen = scaled.pool().snapshot().scaling;
+  EXPECT_EQ(seen.ups, 3U);
+  EXPECT_EQ(seen.downs, 2U);
+  EXPECT_EQ(seen.consecutive_ups, 0U);
+  EXPECT_EQ(seen.consecutive_downs, 2U);
+  EXPECT_EQ(seen.current, 2U);
+}
+
 TEST(Autoscaling, GoesOnFromWhatResizeHasMade) {
   std::vector<std::size_t> seen;
   Scaled scaled(custom([&](const ScalingInput& input) {

@@ -204,6 +204,7 @@ class Witness : public Strategy {
                                   const TaskInfo& task) override {
     infos.assign(workers.begin(), workers.end());
     task_name = task.name;
+    key = task.affinity.value_or("");
     tasks.push_back(task);
     if (on_select) on_select();
     return answer ? std::optional(Selection{*answer, "because"}) : std::nullopt;
@@ -219,6 +220,7 @@ class Witness : public Strategy {
   std::vector<WorkerInfo> infos;
   std::vector<TaskInfo> tasks;
   std::string task_name;
+  std::string key;
   std::map<std::size_t, std::vector<Duration>> ended;
   std::atomic<int> ended_count = 0;
   int resets = 0;
@@ -240,6 +242,30 @@ TEST(PoolStrategy, YoursSeesTheWorkersAndTheTask) {
   EXPECT_EQ(witness->task_name, "resize");
   EXPECT_EQ(witness->tasks.back().estimated_duration, 7ms);
   EXPECT_EQ(witness->tasks.back().id, witness->tasks.front().id + 3);
+}
+
+TEST(PoolStrategy, YoursIsAskedForTasksWhoseKeySaysOnlyWhereTheyWaitAtFirst) {
+  const auto witness = std::make_shared<Witness>();
+  HeldWorkers held(placing(2));
+  held.pool().set_strategy(witness);
+  const unsigned home = held.pool().workers_for("user 1", 1).front();
+  witness->answer = 1 - home;
+  const TaskOptions loose{
+      .priority = 3, .affinity = "user 1", .affinity_class = AffinityClass::none};
+  held.pool().post(loose, nothing);
+  ASSERT_EQ(witness->tasks.size(), 1U);
+  EXPECT_EQ(witness->tasks[0].priority, 3);
+  EXPECT_EQ(witness->key, "user 1");
+  EXPECT_EQ(held.queued()[1 - home], 1U);
+
+  witness->answer.reset();  // then the key decides
+  held.pool().post(loose, nothing);
+  EXPECT_EQ(held.queued()[home], 1U);
+  EXPECT_EQ(held.pool().stats().strategy_fallbacks, 1U);
+
+  held.pool().post({.affinity = "user 1"}, nothing);
+  EXPECT_EQ(held.queued()[home], 2U);
+  EXPECT_EQ(witness->tasks.size(), 2U) << "not asked for one that belongs to its worker";
 }
 
 TEST(PoolStrategy, YoursIsToldOfEachTaskThatEnds) {
