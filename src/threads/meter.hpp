@@ -13,6 +13,7 @@
 #include <optional>
 
 #include <muster/base/clock.hpp>
+#include <muster/base/quick_clock.hpp>
 #include <muster/observe/busy_window.hpp>
 #include <muster/observe/histogram.hpp>
 #include <muster/observe/own_histogram.hpp>
@@ -92,11 +93,18 @@ class Meter {
     mask_.store(mask_for(timing), relaxed);  // relaxed: as above
   }
 
-  // On the worker, around a task that is marked, with its stamp; `known`: the time, if the worker
-  // has just looked. Both give the time.
-  [[nodiscard]] Time begin(std::uint64_t stamp, std::optional<Time> known,
-                           WorkerTimes& times) noexcept;
+  // On the worker, around a task that is marked; `known`: the time, if the worker has just looked.
+  // Both give the time.
+  [[nodiscard]] Time begin(std::optional<Time> known, WorkerTimes& times) const noexcept;
   Time end(Time begin, WorkerTimes& times) noexcept;
+
+  // What is left to do of that, a little later.
+  struct Timed {
+    std::uint64_t stamp = 0;  // the task's; 0: none
+    Time begin{};
+    Time end{};
+  };
+  void record(const Timed& task, WorkerTimes& times) noexcept;
 
   // What workers had no memory of their own for.
   [[nodiscard]] const Histogram& queue_wait() const noexcept { return queue_wait_; }
@@ -108,6 +116,9 @@ class Meter {
   static constexpr std::uint32_t kOneIn64 = 63;
   static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
+  // Of an average, the newest has this part.
+  static constexpr Duration::rep kNewest = 16;
+
   // Once a task takes longer than this, a look at the clock does not matter.
   static constexpr Duration kLongTask{2000};
 
@@ -117,6 +128,13 @@ class Meter {
   // How many tasks one stands for.
   [[nodiscard]] std::uint64_t weight() const noexcept {
     return std::uint64_t{mask_.load(relaxed)} + 1;  // relaxed: as in mark()
+  }
+  static Time now() noexcept {
+    return current_player == nullptr ? quick_now() : current_player->now();
+  }
+  static void count(Duration duration, std::uint64_t times, OwnHistogram& own,
+                    Histogram& shared) noexcept {
+    if (!own.record(duration, times)) shared.record(duration, times);
   }
   void mark_with_time(Closure& task) const noexcept;
 
@@ -128,5 +146,49 @@ class Meter {
   Histogram queue_wait_;
   Histogram run_;
 };
+
+// Inline, since calls would cost a flood with all tasks timed a twelfth of its speed.
+inline void Meter::mark_with_time(Closure& task) const noexcept {
+  if (timing_.load(relaxed) == Timing::off) return;  // relaxed: as in set_timing()
+  // Never 0, which stands for none.
+  task.mark(static_cast<std::uint64_t>(now().time_since_epoch().count()) | 1U);
+}
+
+inline Time Meter::begin(std::optional<Time> known, WorkerTimes& times) const noexcept {
+  const Time time = known ? *known : now();
+  times.begun.store(time.time_since_epoch().count(), relaxed);  // relaxed: a figure
+  return time;
+}
+
+inline Time Meter::end(Time begin, WorkerTimes& times) noexcept {
+  const Time end = now();
+  const Duration took = std::max(end - begin, Duration::zero());
+  const std::uint64_t stands_for = weight();
+  times.recent.add({.begin = end - took, .end = end, .times = stands_for});
+  // relaxed: figures, and only this worker writes its own.
+  const Duration::rep before = times.average.load(relaxed);
+  const Duration::rep average =
+      before == 0 ? took.count() : before + (took.count() - before) / kNewest;
+  times.average.store(average, relaxed);    // relaxed: as above
+  times.last.store(took.count(), relaxed);  // relaxed: as above
+  times.busy.store(times.busy.load(relaxed) + took.count() * static_cast<Duration::rep>(stands_for),
+                   relaxed);                                   // relaxed: as above
+  times.begun.store(0, relaxed);                               // relaxed: as above
+  times.ended.store(end.time_since_epoch().count(), relaxed);  // relaxed: as above
+  if (timing_.load(relaxed) != Timing::sampled) return end;    // relaxed: as in set_timing()
+  const std::uint32_t mask = average > kLongTask.count() ? kAll : kOneIn64;
+  // relaxed: a hint. Not written unless it changes, for all read it.
+  if (mask_.load(relaxed) != mask) mask_.store(mask, relaxed);
+  return end;
+}
+
+inline void Meter::record(const Timed& task, WorkerTimes& times) noexcept {
+  const std::uint64_t stands_for = weight();
+  if (task.stamp != 0) {
+    const Time posted{Duration(static_cast<Duration::rep>(task.stamp))};
+    count(task.begin - posted, stands_for, times.queue_wait, queue_wait_);
+  }
+  count(task.end - task.begin, stands_for, times.run, run_);
+}
 
 }  // namespace muster

@@ -148,6 +148,14 @@ void Worker::main() {
   return affine_.size_approx() != 0 && pop_affine(kLowestPriority, found);
 }
 
+// What a timed task leaves behind is written to places that depend on the clock. Just after a look
+// at that, this would hold up the CPU; by the time that the next task was found it does not.
+[[gnu::always_inline]] inline bool Worker::take_own_and_settle(Found& found) {
+  const bool has_found = take_own_here(found);
+  settle();
+  return has_found;
+}
+
 bool Worker::play_one() {
   const TaskSpan::Apart apart;
   Worker* const outer_worker = std::exchange(current_worker, this);
@@ -247,8 +255,8 @@ bool Worker::linger_and_run() {
   unsigned round = 0;
   bool ran = false;
   do {
-    for (Found found; take_own_here(found); round = kLingerAfterTask) {
-      run(found);
+    for (Found found; take_own_and_settle(found); round = kLingerAfterTask) {
+      run_unsettled(found);
       ran = true;
     }
     last_end_.reset();
@@ -356,6 +364,12 @@ void Worker::note_refill(const Worker& victim) noexcept {
 }
 
 void Worker::run(Found& found) {
+  run_unsettled(found);
+  settle();
+}
+
+// settle() follows, before the next and before anything is waited for.
+[[gnu::always_inline]] inline void Worker::run_unsettled(Found& found) {
   counters_.busy.store(1, relaxed);  // relaxed: racy by contract
   if (found.fork != nullptr) {
     forks_.run_taken(*found.fork);
@@ -364,7 +378,17 @@ void Worker::run(Found& found) {
   }
   run_task(found.posted != nullptr ? found.posted->task : found.task);
   if (found.posted != nullptr) keep_spare(found.posted);
-  counters_.busy.store(0, relaxed);  // relaxed: goes with the count below
+  counters_.busy.store(0, relaxed);  // relaxed: goes with the count in settle()
+  is_unsettled_ = true;
+}
+
+[[gnu::always_inline]] inline void Worker::settle() noexcept {
+  if (!is_unsettled_) return;
+  is_unsettled_ = false;
+  if (is_last_timed_) {
+    is_last_timed_ = false;
+    crew_.meter().record(last_timed_, times_);
+  }
   // sync(task-done): pairs with the load in is_quiescent(); whoever sees the crew quiescent sees
   // what its tasks did. relaxed: only this thread writes it.
   counters_.done.store(counters_.done.load(relaxed) + 1, release);
@@ -393,9 +417,12 @@ void Worker::run_task(Closure& task) {
 void Worker::run_timed(Closure& task) {
   const std::uint64_t done = counters_.done.load(relaxed);  // relaxed: its own count
   if (done != done_by_then_ + 1) last_end_.reset();         // others came in between
-  const Time begin = crew_.meter().begin(task.stamp(), last_end_, times_);
+  const std::uint64_t stamp = task.stamp();
+  const Time begin = crew_.meter().begin(last_end_, times_);
   call(task);
   last_end_ = crew_.meter().end(begin, times_);
+  last_timed_ = {.stamp = stamp, .begin = begin, .end = *last_end_};
+  is_last_timed_ = true;
   done_by_then_ = done;
   if (!crew_.placer().has_custom()) return;
   crew_.placer().note_done(index_, *last_end_ - begin);

@@ -194,7 +194,10 @@ class Worker {
   bool take_from_ended(Found& found);
   void take_affine(AffineTask&& taken, Found& found) noexcept;
 
+  bool take_own_and_settle(Found& found);
   void run(Found& found);
+  void run_unsettled(Found& found);
+  void settle() noexcept;
   void run_task(Closure& task);
   void call(Closure& task);
   void run_timed(Closure& task);
@@ -220,6 +223,9 @@ class Worker {
   Meter::Turn turn_;   // of the tasks that it posts
   Posted* spares_ = nullptr;
   unsigned spare_count_ = 0;
+  bool is_unsettled_ = false;   // has run a task that is not counted as done
+  bool is_last_timed_ = false;  // that one
+  Meter::Timed last_timed_;
   std::optional<Time> last_end_;    // of a timed task, as long as it goes on at once
   std::uint64_t done_by_then_ = 0;  // without it
   bool is_playing_ = false;

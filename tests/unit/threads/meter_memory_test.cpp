@@ -43,8 +43,8 @@ TEST(Meter, WhatAWorkerHasNoMemoryForIsCountedAllTheSame) {
   Meter meter(Timing::full);
   WorkerTimes times(std::chrono::seconds(1), Time::clock::now());
   const auto time_one = [&] {
-    const Time begin = meter.begin(1, std::nullopt, times);
-    meter.end(begin, times);
+    const Time begin = meter.begin(std::nullopt, times);
+    meter.record({.stamp = 1, .begin = begin, .end = meter.end(begin, times)}, times);
   };
   aligned_news_fail = true;
   time_one();
