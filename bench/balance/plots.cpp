@@ -107,9 +107,11 @@ bool draw(const Plot& plot, const path& folder) {
 
 void draw_balance_plots(std::span<const CellResult> results, const path& report) {
   std::vector<std::optional<Plot>> plots{
-      plot_of_race(results, kMixedGroup, "Tasks of mixed length, 8 workers"),
-      plot_of_race(results, kSlowWorkerGroup,
-                   "Tasks of mixed length, 8 workers, one of them four times as slow")};
+      plot_of_race(results, kMixedGroup,
+                   "Tasks of mixed length, 8 workers; one by one: busy for 85 % of the time"),
+      plot_of_race(
+          results, kSlowWorkerGroup,
+          "8 workers, one of them four times as slow; one by one: busy for 75 % of the time")};
   for (const char* load : {kStep, kRamp, kSine}) plots.push_back(plot_of_load(load));
   std::erase_if(plots, [](const std::optional<Plot>& plot) { return !plot; });
   if (plots.empty()) return;

@@ -22,7 +22,7 @@ label(value) = sprintf("%.0f", value)
 do for [panel = 0:1] {
   first = 2 + 2 * panel
   set ylabel (panel == 0 ? "p99 of the wait, ms" : "makespan of a burst, ms")
-  set title (panel == 0 ? "tasks one by one, 75 % load" : "200 tasks at once")
+  set title (panel == 0 ? "tasks one by one" : "200 tasks at once")
   plot table using first:xtic(1) title "without stealing" lc rgb "#c0504d", \
        table using first + 1 title "with stealing" lc rgb "#4f81bd", \
        table using ($0 - 0.17):first:(label(column(first))) with labels notitle \
