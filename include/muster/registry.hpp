@@ -91,7 +91,7 @@ class MUSTER_API Registry {
 
   // Call the hooks, and throw what one throws; those behind it are not called.
   void run_start_hooks() const;
-  void run_after_task_hooks(const TaskContext& context) const;
+  bool run_after_task_hooks(const TaskContext& context) const;  // false: there are none
 
  private:
   [[noreturn]] static void refuse_empty(const std::string& field);

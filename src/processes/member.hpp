@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,12 +32,29 @@ namespace muster {
 
 // What a worker's program can do, as it said when it was ready.
 struct Abilities {
-  std::unordered_map<std::string, std::uint32_t> methods;  // by name
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> methods;  // by name
   std::vector<std::string> capabilities;
   bool takes_any = false;  // whatever its name
 
-  [[nodiscard]] bool has_method(const std::string& name) const {
-    return takes_any || methods.contains(name);
+  // The number of these abilities; others have another. 0: none yet.
+  std::uint64_t edition = 0;
+
+  // None: it has no such method.
+  [[nodiscard]] std::optional<std::uint32_t> method(std::string_view name) const {
+    const auto found = methods.find(name);
+    if (found != methods.end()) return found->second;
+    return takes_any ? std::optional(0U) : std::nullopt;
+  }
+  [[nodiscard]] bool is_same_as(const Abilities& other) const {
+    return methods == other.methods && capabilities == other.capabilities &&
+           takes_any == other.takes_any;
   }
   [[nodiscard]] bool has_capability(const std::string& name) const {
     return std::find(capabilities.begin(), capabilities.end(), name) != capabilities.end();

@@ -34,9 +34,12 @@ struct TaskOrder {
 // How far it has come.
 struct TaskProgress {
   TaskState state = TaskState::created;
-  unsigned attempts = 0;  // that a worker has begun, or may have
-  unsigned worker = 0;    // the last one
-  Time began{};           // when it was last given to a worker
+  unsigned attempts = 0;      // that a worker has begun, or may have
+  unsigned worker = 0;        // the last one
+  Time queued{};              // when it last began to wait for one
+  Time began{};               // when it was last given to a worker
+  std::uint64_t edition = 0;  // of the abilities ...
+  std::uint32_t method = 0;   // ... in which its name has this number
   bool is_cancelled = false;
 };
 

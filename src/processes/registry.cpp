@@ -100,8 +100,9 @@ void Registry::run_start_hooks() const {
   for (const auto& hook : start_hooks_) hook();
 }
 
-void Registry::run_after_task_hooks(const TaskContext& context) const {
+bool Registry::run_after_task_hooks(const TaskContext& context) const {
   for (const auto& hook : after_task_hooks_) hook(context);
+  return !after_task_hooks_.empty();
 }
 
 namespace detail {

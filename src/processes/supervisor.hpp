@@ -80,10 +80,10 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   static constexpr unsigned kRunShift = 12;
 
   // Tasks: supervisor_tasks.cpp
-  void check(std::string_view name, const Bytes& payload, const ExecOptions& options)
+  std::uint32_t check(std::string_view name, const Bytes& payload, const ExecOptions& options)
       MUSTER_REQUIRES(mutex_);
-  Future<Bytes> make_task(std::string_view name, Bytes payload, ExecOptions options)
-      MUSTER_REQUIRES(mutex_);
+  Future<Bytes> make_task(std::uint32_t method, std::string_view name, Bytes payload,
+                          ExecOptions options) MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
   void note_backlog() MUSTER_REQUIRES(mutex_);
@@ -104,15 +104,15 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   Member* choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among)
       MUSTER_REQUIRES(mutex_);
-  void feed(Member& member) MUSTER_REQUIRES(mutex_);
-  bool send(Member& member, TaskRef task) MUSTER_REQUIRES(mutex_);
+  void feed(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  bool send(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
   std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
   void update_lists(Member& member) MUSTER_REQUIRES(mutex_);
 
   // Command workers: supervisor_commands.cpp
-  bool send_command(Member& member, TaskRef task) MUSTER_REQUIRES(mutex_);
+  bool send_command(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
   TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
   void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);
   void after_return(TaskRef task) MUSTER_REQUIRES(mutex_);
@@ -126,7 +126,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void recall(Member& member) MUSTER_REQUIRES(mutex_);
   void recall_less_urgent(int priority) MUSTER_REQUIRES(mutex_);
   void recall_from_held_up(Time now) MUSTER_REQUIRES(mutex_);
-  void share_with(Member& idle) MUSTER_REQUIRES(mutex_);
+  void share_with(Member& idle, Time now) MUSTER_REQUIRES(mutex_);
 
   // Results: supervisor_results.cpp
   unsigned take_results() MUSTER_REQUIRES(mutex_);
@@ -154,6 +154,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void on_spawner_lost() MUSTER_REQUIRES(mutex_);
   void read_hello(Member& member) MUSTER_REQUIRES(mutex_);
   void become_ready(Member& member) MUSTER_REQUIRES(mutex_);
+  void know_abilities_of(Member& member) MUSTER_REQUIRES(mutex_);
   void take_back_flights(Member& member, const ExitStatus& status) MUSTER_REQUIRES(mutex_);
   void retire(Member& member) MUSTER_REQUIRES(mutex_);
   void end_process(Member& member, EndReason reason) MUSTER_REQUIRES(mutex_);
@@ -216,6 +217,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   unsigned target_ MUSTER_GUARDED_BY(mutex_) = 0;          // workers there should be
   std::uint64_t next_run_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::shared_ptr<const Abilities> abilities_ MUSTER_GUARDED_BY(mutex_);  // of the last to be ready
+  std::uint64_t editions_ MUSTER_GUARDED_BY(mutex_) = 0;                  // of abilities
   HashRing ring_ MUSTER_GUARDED_BY(mutex_);
   Rotation turn_ MUSTER_GUARDED_BY(mutex_);
   Random random_ MUSTER_GUARDED_BY(mutex_);

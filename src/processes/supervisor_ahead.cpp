@@ -72,7 +72,7 @@ void Supervisor::recall_from_held_up(Time now) {
 }
 
 // Half of what the one with the most has not begun, for one that has nothing.
-void Supervisor::share_with(Member& idle) {
+void Supervisor::share_with(Member& idle, Time now) {
   if (idle.in_flight > 0 || !idle.takes_tasks()) return;
   Member* richest = nullptr;
   for (Member* const member : busy_) {
@@ -82,8 +82,8 @@ void Supervisor::share_with(Member& idle) {
   }
   if (richest == nullptr) return;
   recall(*richest);
-  feed(idle);
-  feed(*richest);
+  feed(idle, now);
+  feed(*richest, now);
 }
 
 }  // namespace muster

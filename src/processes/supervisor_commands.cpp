@@ -8,8 +8,7 @@
 namespace muster {
 
 // False: the task has failed, as its state says.
-bool Supervisor::send_command(Member& member, TaskRef task) {
-  const Time now = Time::clock::now();
+bool Supervisor::send_command(Member& member, TaskRef task, Time now) {
   try {
     member.command->send(task->order, now);
   } catch (const InvalidArgument& error) {
@@ -106,7 +105,7 @@ void Supervisor::serve_commands(Time now) {
       for (CommandEvent& event : member->command->look(now)) handle(*member, std::move(event));
     }
     update_lists(*member);
-    feed(*member);
+    feed(*member, now);
     if (member->state == WorkerState::draining && member->in_flight == 0) order_to_stop(*member);
   }
 }

@@ -80,14 +80,14 @@ Member* Supervisor::choose_by_strategy(const ProcessTask& task, const std::vecto
 }
 
 // As many tasks as it may have, of those that wait.
-void Supervisor::feed(Member& member) {
+void Supervisor::feed(Member& member, Time now) {
   while (member.takes_tasks() && member.in_flight < room_of(member) && !waiting_.empty()) {
     const WaitingTasks::Taker taker{.worker = member.id,
                                     .capabilities = member.abilities->capabilities};
     TaskRef task = waiting_.pop_for(taker);
     if (!task && member.in_flight == 0) task = waiting_.pop_soft_for(taker);
     if (!task) break;
-    if (!send(member, task.another())) {
+    if (!send(member, task.another(), now)) {
       const std::optional<unsigned> home = home_of(*task);
       if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
       break;
@@ -97,11 +97,14 @@ void Supervisor::feed(Member& member) {
 }
 
 // False: it has no place for it now, or the task has failed, as its state says.
-bool Supervisor::send(Member& member, TaskRef task) {
-  if (member.command != nullptr) return send_command(member, std::move(task));
+bool Supervisor::send(Member& member, TaskRef task, Time now) {
+  if (member.command != nullptr) return send_command(member, std::move(task), now);
   const TaskOrder& order = task->order;
-  const auto method = member.abilities->methods.find(order.name);
-  if (method == member.abilities->methods.end()) {
+  std::optional<std::uint32_t> method = task->progress.method;
+  if (task->progress.edition != member.abilities->edition) {
+    method = member.abilities->method(order.name);
+  }
+  if (!method) {
     after_failure(std::move(task), {.what = "worker " + std::to_string(member.id) +
                                             " has no task of this name any more"});
     return false;
@@ -109,10 +112,9 @@ bool Supervisor::send(Member& member, TaskRef task) {
   TaskContents contents;
   contents.priority = static_cast<std::int16_t>(order.options.priority);
   contents.payload_bytes = static_cast<std::uint32_t>(order.payload.size());
-  contents.method = method->second;
+  contents.method = *method;
   contents.id = order.id;
   contents.flags = static_cast<std::uint16_t>(task->progress.attempts + 1);
-  const Time now = Time::clock::now();
   contents.timestamp = static_cast<std::uint64_t>(now.time_since_epoch().count());
   if (order.payload.size() <= kInlinePayload) {
     std::memcpy(contents.payload.data(), order.payload.span().data(), order.payload.size());

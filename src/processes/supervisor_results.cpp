@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/base/quick_clock.hpp>
 #include <muster/queues/ring_extents.hpp>
 #include <muster/sync/backoff.hpp>
 
@@ -39,7 +40,7 @@ class PinnedExtent {
 
 unsigned Supervisor::take_results() {
   unsigned taken = 0;
-  const Time now = Time::clock::now();
+  const Time now = quick_now();
   // From behind: a member that has nothing left is taken out of the list, and the last takes its
   // place.
   for (std::size_t i = busy_.size(); i-- > 0;) {
@@ -48,7 +49,7 @@ unsigned Supervisor::take_results() {
     if (of_this == 0) continue;
     taken += of_this;
     note_pace(member, now);
-    feed(member);
+    feed(member, now);
     if (member.state == WorkerState::draining && member.in_flight == 0) order_to_stop(member);
   }
   if (taken == 0) return 0;
@@ -56,8 +57,8 @@ unsigned Supervisor::take_results() {
   for (std::size_t i = roomy_.size(); i-- > 0;) {
     if (i >= roomy_.size() || roomy_[i]->in_flight > 0) continue;  // feeding takes some out
     Member& member = *roomy_[i];
-    feed(member);
-    share_with(member);
+    feed(member, now);
+    share_with(member, now);
   }
   note_backlog();
   return taken;
@@ -189,16 +190,17 @@ void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept 
 void Supervisor::collect_until_settled(const FutureStateBase& awaited, Time deadline) {
   const SharedSleepers& sleepers = bell_.sleepers();
   const IdleTime patience = idle_time_of_waiter(options_.idle);
-  IdleSpell spell(patience, Time::clock::now());
+  std::optional<IdleSpell> spell;
   while (!awaited.is_settled()) {
     if (has_results()) {
       collect();
-      spell = IdleSpell(patience, Time::clock::now());
+      spell.reset();
       continue;
     }
-    const Time now = Time::clock::now();
+    const Time now = quick_now();
     if (now >= deadline) return;
-    if (const IdleSpell::Step step = spell.next(now); step != IdleSpell::Step::sleep) {
+    if (!spell) spell.emplace(patience, now);
+    if (const IdleSpell::Step step = spell->next(now); step != IdleSpell::Step::sleep) {
       if (step == IdleSpell::Step::spin) {
         spin_pause();
       } else {

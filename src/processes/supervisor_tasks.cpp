@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/base/quick_clock.hpp>
 #include <muster/policy/key_hash.hpp>
 #include <muster/process_error.hpp>
 #include <muster/queues/ring_extents.hpp>
@@ -43,8 +44,8 @@ Future<Bytes> Supervisor::exec(std::string_view name, Bytes payload, ExecOptions
   Future<Bytes> future;
   {
     const MutexLock lock(mutex_);
-    check(name, payload, options);
-    future = make_task(name, std::move(payload), std::move(options));
+    const std::uint32_t method = check(name, payload, options);
+    future = make_task(method, name, std::move(payload), std::move(options));
     verdicts.swap(verdicts_);
   }
   pronounce(std::move(verdicts));
@@ -62,28 +63,38 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   futures.reserve(payloads.size());
   {
     const MutexLock lock(mutex_);
-    for (const Bytes& payload : payloads) check(name, payload, options);
-    for (const Bytes& payload : payloads) futures.push_back(make_task(name, payload, options));
+    std::uint32_t method = 0;
+    for (const Bytes& payload : payloads) method = check(name, payload, options);
+    for (const Bytes& payload : payloads) {
+      futures.push_back(make_task(method, name, payload, options));
+    }
     verdicts.swap(verdicts_);
   }
   pronounce(std::move(verdicts));
   return futures;
 }
 
-Future<Bytes> Supervisor::make_task(std::string_view name, Bytes payload, ExecOptions options) {
+Future<Bytes> Supervisor::make_task(std::uint32_t method, std::string_view name, Bytes payload,
+                                    ExecOptions options) {
   auto* const task = new ProcessTask(weak_from_this(), {.id = next_task_++,
                                                         .name = std::string(name),
                                                         .payload = std::move(payload),
                                                         .options = std::move(options)});
   Future<Bytes> future{FutureRef<FutureState<Bytes>>(task)};  // one reference is the future's
+  task->progress.method = method;
+  task->progress.edition = abilities_ != nullptr ? abilities_->edition : 0;
   accept(TaskRef(task));
   return future;
 }
 
-void Supervisor::check(std::string_view name, const Bytes& payload, const ExecOptions& options) {
+// Throws InvalidArgument. Its number in the abilities that are known.
+std::uint32_t Supervisor::check(std::string_view name, const Bytes& payload,
+                                const ExecOptions& options) {
   std::vector<BadField> bad;
+  std::optional<std::uint32_t> method;
   if (abilities_ != nullptr) {
-    if (!abilities_->has_method(std::string(name))) {
+    method = abilities_->method(name);
+    if (!method) {
       bad.push_back({"name", std::string(name), "must be a task that the workers have"});
     }
     const auto can = [&](const auto& member) {
@@ -100,6 +111,7 @@ void Supervisor::check(std::string_view name, const Bytes& payload, const ExecOp
          "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
   }
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
+  return method.value_or(0);
 }
 
 void Supervisor::accept(TaskRef task) {
@@ -152,7 +164,9 @@ void Supervisor::note_backlog() {
 
 // A worker with room has nothing waiting that it may have; so a new task goes straight to one.
 void Supervisor::enqueue(TaskRef task) {
+  const Time now = quick_now();
   task->progress.state = TaskState::queued;
+  task->progress.queued = now;
   const ExecOptions& options = task->order.options;
   recall_less_urgent(options.priority);
   const std::optional<unsigned> home = home_of(*task);
@@ -162,7 +176,7 @@ void Supervisor::enqueue(TaskRef task) {
   } else if (!home || options.affinity_class == AffinityClass::soft) {
     member = choose_for(*task);
   }
-  if (member != nullptr && send(*member, task.another())) return;
+  if (member != nullptr && send(*member, task.another(), now)) return;
   if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
 }
 

@@ -313,7 +313,7 @@ void Supervisor::become_ready(Member& member) {
   member.idle_since = now;
   member.health.emplace(options_.health, VitalSigns{}, now);
   respawn_.note_ready();
-  abilities_ = member.abilities;
+  know_abilities_of(member);
   if (member.state != WorkerState::warming) return;  // told to end meanwhile
   member.state = WorkerState::ready;
   notices_.tell([&] { return WorkerAdded{member.id}; });
@@ -322,10 +322,22 @@ void Supervisor::become_ready(Member& member) {
   if (member.id >= target_) {
     retire(member);
   } else {
-    feed(member);
+    feed(member, now);
   }
   if (state_ == PoolState::initializing) state_ = PoolState::ready;
   changed_.notify_all();
+}
+
+// Of the same abilities there is one object.
+void Supervisor::know_abilities_of(Member& member) {
+  if (abilities_ != nullptr && abilities_->is_same_as(*member.abilities)) {
+    member.abilities = abilities_;
+    return;
+  }
+  auto abilities = std::make_shared<Abilities>(*member.abilities);
+  abilities->edition = ++editions_;
+  abilities_ = std::move(abilities);
+  member.abilities = abilities_;
 }
 
 // It gets nothing more, and ends when it has done what it has.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include <muster/base/quick_clock.hpp>
 #include <muster/processes/process_figures.hpp>
 #include <muster/queues/ring_extents.hpp>
 #include <muster/sync/backoff.hpp>
@@ -69,7 +70,7 @@ WorkerProcess::~WorkerProcess() {
 
 int WorkerProcess::run() {
   if (!get_ready()) return EXIT_FAILURE;
-  idle_since_ = Time::clock::now();
+  idle_since_ = quick_now();
   for (;;) {
     const Claim claim = await_claim();
     if (worker_.contents(claim).method == kStopOrder) return EXIT_SUCCESS;
@@ -99,20 +100,29 @@ bool WorkerProcess::get_ready() {
   return is_heard;
 }
 
-Claim WorkerProcess::await_claim() const {
-  const SharedSleepers sleepers = segment_.ring().sleepers(Awaited::work);
-  const auto policy = static_cast<IdlePolicy>(segment_.board().idle_policy);
+// Who finds one at once goes on without a look at the clock.
+Claim WorkerProcess::await_claim() {
+  began_ = idle_since_;
   Claim claim = worker_.claim();
   if (claim.outcome == TakeOutcome::taken) return claim;
+  claim = await_another();
+  began_ = quick_now();
+  return claim;
+}
+
+Claim WorkerProcess::await_another() const {
+  const SharedSleepers sleepers = segment_.ring().sleepers(Awaited::work);
+  const auto policy = static_cast<IdlePolicy>(segment_.board().idle_policy);
   const IdleTime patience = idle_time_of_worker(policy);
-  IdleSpell spell(patience, Time::clock::now());
+  IdleSpell spell(patience, quick_now());
   for (;;) {
+    Claim claim;
     for (unsigned look = 0; look < 16; ++look) {
       claim = worker_.claim();
       if (claim.outcome == TakeOutcome::taken) return claim;
       spin_pause();
     }
-    const IdleSpell::Step step = spell.next(Time::clock::now());
+    const IdleSpell::Step step = spell.next(quick_now());
     if (step == IdleSpell::Step::yield) std::this_thread::yield();
     if (step != IdleSpell::Step::sleep) continue;
     const SharedSleepers::Ticket ticket = sleepers.announce(kWorkerIndex);
@@ -123,7 +133,7 @@ Claim WorkerProcess::await_claim() const {
       continue;  // contended: there is something
     }
     sleepers.park(ticket, kForever);
-    spell = IdleSpell(patience, Time::clock::now());
+    spell = IdleSpell(patience, quick_now());
   }
 }
 
@@ -137,7 +147,7 @@ void WorkerProcess::serve(const Claim& claim) {
                    .worker = segment_.board().worker},
                   *this, claim);
   WorkerBoard& board = segment_.board();
-  const Time began = Time::clock::now();
+  const Time began = began_;
   // relaxed: figures, each by itself.
   const auto tell = [](auto& figure, auto value) { figure.store(value, relaxed); };
   tell(board.progress, 0.0F);
@@ -145,7 +155,7 @@ void WorkerProcess::serve(const Claim& claim) {
   tell(board.task, contents.id);
   const TaskResult result = context.cancelled() ? result_of(ResultStatus::cancelled, {})
                                                 : run_task(context, contents.method, claim);
-  const Time ended = Time::clock::now();
+  const Time ended = quick_now();
   tell(board.task, std::uint64_t{0});
   worker_.record({.busy_ns = static_cast<std::uint64_t>((ended - began).count()),
                   .idle_ns = static_cast<std::uint64_t>((began - idle_since_).count())});
@@ -154,7 +164,8 @@ void WorkerProcess::serve(const Claim& claim) {
     throw std::runtime_error("the memory shared with the pool is damaged");
   }
   bell_.ring();
-  registry_.run_after_task_hooks(context);  // throwing ends the worker, but the task is done
+  // Throwing ends the worker, but the task is done.
+  if (registry_.run_after_task_hooks(context)) idle_since_ = quick_now();
 }
 
 TaskResult WorkerProcess::run_task(Context& context, std::uint32_t method, const Claim& claim) {

@@ -45,7 +45,8 @@ class WorkerProcess {
   class Context;
 
   bool get_ready();
-  [[nodiscard]] Claim await_claim() const;
+  [[nodiscard]] Claim await_claim();
+  [[nodiscard]] Claim await_another() const;
   void serve(const Claim& claim);
   [[nodiscard]] TaskResult run_task(Context& context, std::uint32_t method, const Claim& claim);
   [[nodiscard]] TaskResult result_of(ResultStatus status, const Bytes& value);
@@ -62,7 +63,8 @@ class WorkerProcess {
   const RingWorker worker_;
 
   // The thread that runs tasks.
-  Time idle_since_{};
+  Time idle_since_{};  // when the last task had ended
+  Time began_{};       // when the next one did begin
 
   // Guarded by mutex_.
   Mutex mutex_;

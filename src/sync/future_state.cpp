@@ -54,6 +54,7 @@ Escort::~Escort() = default;
 FutureStateBase::~FutureStateBase() = default;
 
 bool FutureStateBase::wait(std::optional<Time> deadline) {
+  if (is_settled()) return true;
   const Time last = deadline.value_or(Time::max());
   const bool is_worker = current_employer != nullptr;
   if (is_worker) help();
