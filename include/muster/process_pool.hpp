@@ -84,7 +84,17 @@ class MUSTER_API ProcessPool {
 
   // In a time that does not grow with workers or tasks.
   [[nodiscard]] ProcessPoolMetrics metrics() const;
+
+  // With rates of the last second. Run times of tasks that came back together are told as their
+  // mean.
   [[nodiscard]] PoolSnapshot snapshot() const;
+
+  // Tasks are placed by it from now on; those that workers have stay where they are. Throws
+  // InvalidArgument as the constructor does, and WouldDeadlock from within a strategy.
+  void set_strategy(const StrategyChoice& strategy);
+
+  // The name of the one that is used.
+  [[nodiscard]] std::string strategy() const;
 
   // Nothing if there never was such a worker.
   [[nodiscard]] std::optional<WorkerStatus> worker_status(unsigned id) const;

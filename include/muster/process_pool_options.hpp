@@ -116,8 +116,14 @@ struct ProcessPoolOptions {
   // Tasks that have failed for good which are kept for dead_letters(); then the oldest goes.
   std::size_t max_dead_letters = 1000;
 
-  // Which of several free workers gets a task.
+  // Which of several free workers gets a task; it may be changed later by set_strategy(). One of
+  // yours is asked, and told of what happens, while the pool waits: it must be quick, and must not
+  // call the pool.
   StrategyChoice strategy = BuiltIn::least_busy;
+
+  // For the weighted strategies: what each worker's share of the work is relative to the others',
+  // more than 0; workers beyond the list have 1. Empty: as fast as they were of late.
+  std::vector<double> weights = {};
 
   // Places of each worker on the hash ring, for tasks with a key.
   AffinityOptions affinity = {};

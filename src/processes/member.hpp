@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <muster/policy/health.hpp>
+#include <muster/policy/recent_work.hpp>
 #include <muster/process_pool_options.hpp>
 #include <muster/processes/file_descriptor.hpp>
 #include <muster/processes/process_handle.hpp>
@@ -86,8 +87,15 @@ struct Member {
     return segment != nullptr ? segment->read() : command_reading;
   }
 
+  // Of all its runs.
+  [[nodiscard]] RecentWork::Totals totals() const noexcept {
+    return {.done = past_tasks + tasks, .busy = past_busy + read().busy_time};
+  }
+
   // For life.
   const unsigned id;
+  std::uint64_t past_tasks = 0;  // of runs that have ended
+  Duration past_busy{};
   std::uint64_t restarts = 0;
   std::optional<ExitStatus> last_exit;
   std::deque<HeartbeatSample> history;
@@ -108,8 +116,10 @@ struct Member {
   unsigned payload_extents = 0;   // of those that it has
   int lowest_priority = 1 << 16;  // of those it was given since it had none; or lower
   std::uint64_t tasks = 0;
-  Duration average_task{};  // what they took of late
-  Duration busy_seen{};     // as of the last look at its pace
+  std::uint64_t failed = 0;  // of those
+  Duration average_task{};   // what they took of late
+  Duration last_task{};      // the last one
+  Duration busy_seen{};      // as of the last look at its pace
   std::uint64_t tasks_seen = 0;
   Time last_result{};
   std::uint64_t beats = 0;         // of the last look

@@ -59,6 +59,14 @@ PoolSnapshot ProcessPool::snapshot() const {
   return supervisor_->snapshot();
 }
 
+void ProcessPool::set_strategy(const StrategyChoice& strategy) {
+  supervisor_->set_strategy(strategy);
+}
+
+std::string ProcessPool::strategy() const {
+  return supervisor_->strategy();
+}
+
 std::optional<WorkerStatus> ProcessPool::worker_status(unsigned id) const {
   return supervisor_->worker_status(id);
 }

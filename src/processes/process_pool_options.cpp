@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <muster/policy/weights.hpp>
 #include <muster/process_pool_options.hpp>
 #include <muster/processes/command_session.hpp>
 
@@ -77,7 +78,11 @@ std::vector<BadField> validate(const ProcessPoolOptions& options) {
   problems.add_all("recycling", validate(options.recycling));
   problems.add_all("affinity", validate(options.affinity));
   if (options.scaling) problems.add_all("scaling", validate(*options.scaling));
-  for (BadField& bad : validate(options.strategy)) {
+  std::vector<BadField> placing = validate(options.strategy);
+  if (!options.weights.empty()) {
+    for (BadField& bad : validate_weights(options.weights)) placing.push_back(std::move(bad));
+  }
+  for (BadField& bad : placing) {
     problems.add_unless(false, std::move(bad.field), std::move(bad.value), std::move(bad.rule));
   }
   return problems.take();

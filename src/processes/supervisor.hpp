@@ -20,10 +20,11 @@
 
 #include <muster/base/random.hpp>
 #include <muster/future.hpp>
+#include <muster/observe/histogram.hpp>
 #include <muster/observe/notice_hub.hpp>
+#include <muster/observe/rates.hpp>
 #include <muster/observe/snapshot.hpp>
 #include <muster/policy/admission.hpp>
-#include <muster/policy/choice.hpp>
 #include <muster/policy/hash_ring.hpp>
 #include <muster/process_pool_options.hpp>
 #include <muster/processes/output_capture.hpp>
@@ -32,9 +33,11 @@
 #include <muster/sync/mutex.hpp>
 
 #include "processes/bell.hpp"
+#include "processes/chooser.hpp"
 #include "processes/dead_letters.hpp"
 #include "processes/kick.hpp"
 #include "processes/member.hpp"
+#include "processes/member_lists.hpp"
 #include "processes/waiting_tasks.hpp"
 
 namespace muster {
@@ -67,6 +70,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   [[nodiscard]] PoolSnapshot snapshot() const;
   [[nodiscard]] NoticeHub& notices() noexcept { return notices_; }
   void change_workers(int by);
+  void set_strategy(const StrategyChoice& strategy);
+  [[nodiscard]] std::string strategy() const;
 
   [[nodiscard]] std::vector<DeadLetter> dead_letters() const;
   std::optional<Future<Bytes>> replay(std::uint64_t id);
@@ -87,6 +92,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
   void note_backlog() MUSTER_REQUIRES(mutex_);
+  void note_end(Member& member, const ProcessTask& task, bool has_failed) MUSTER_REQUIRES(mutex_);
   void conclude(TaskRef task, Bytes value) MUSTER_REQUIRES(mutex_);
   struct Mishap {
     FailureKind kind = FailureKind::error;
@@ -101,20 +107,20 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
 
   // Placing: supervisor_placing.cpp
   std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
-  Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
-  Member* choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among)
-      MUSTER_REQUIRES(mutex_);
+  Member* choose_for(const ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   void feed(Member& member, Time now) MUSTER_REQUIRES(mutex_);
   bool send(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
   std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
   void update_lists(Member& member) MUSTER_REQUIRES(mutex_);
+  static void refuse_strategies();
 
   // Command workers: supervisor_commands.cpp
   bool send_command(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
   TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
   void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);
+  void note_command_run(Member& member, const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void after_return(TaskRef task) MUSTER_REQUIRES(mutex_);
   void tell_output(const Member& member, const CommandOutput& output) const;
   void serve_commands(Time now) MUSTER_REQUIRES(mutex_);
@@ -123,6 +129,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   static constexpr int kNoPriority = 1 << 16;  // above all
   [[nodiscard]] unsigned room_of(const Member& member) const MUSTER_REQUIRES(mutex_);
   void note_pace(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  void note_runs(Member& member, Duration each, std::uint64_t tasks) MUSTER_REQUIRES(mutex_);
   void recall(Member& member) MUSTER_REQUIRES(mutex_);
   void recall_less_urgent(int priority) MUSTER_REQUIRES(mutex_);
   void recall_from_held_up(Time now) MUSTER_REQUIRES(mutex_);
@@ -208,20 +215,14 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   std::unique_ptr<OutputCapture> capture_ MUSTER_GUARDED_BY(mutex_);
   std::unique_ptr<Spawner> spawner_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Member>> members_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<Member*> roomy_ MUSTER_GUARDED_BY(mutex_);   // can take one more task
-  std::vector<Member*> idle_ MUSTER_GUARDED_BY(mutex_);    // of those, that have none
-  std::vector<Member*> busy_ MUSTER_GUARDED_BY(mutex_);    // have a task
-  std::uint64_t in_flight_ MUSTER_GUARDED_BY(mutex_) = 0;  // tasks with workers
-  unsigned with_tasks_ MUSTER_GUARDED_BY(mutex_) = 0;      // workers that have one
-  unsigned ready_ MUSTER_GUARDED_BY(mutex_) = 0;           // workers that may be given one
-  unsigned target_ MUSTER_GUARDED_BY(mutex_) = 0;          // workers there should be
+  MemberLists lists_ MUSTER_GUARDED_BY(mutex_);
+  unsigned target_ MUSTER_GUARDED_BY(mutex_) = 0;  // workers there should be
   std::uint64_t next_run_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::shared_ptr<const Abilities> abilities_ MUSTER_GUARDED_BY(mutex_);  // of the last to be ready
   std::uint64_t editions_ MUSTER_GUARDED_BY(mutex_) = 0;                  // of abilities
   HashRing ring_ MUSTER_GUARDED_BY(mutex_);
-  Rotation turn_ MUSTER_GUARDED_BY(mutex_);
+  Chooser chooser_ MUSTER_GUARDED_BY(mutex_);
   Random random_ MUSTER_GUARDED_BY(mutex_);
-  std::shared_ptr<Strategy> strategy_ MUSTER_GUARDED_BY(mutex_);  // null: a built-in
   Respawn respawn_ MUSTER_GUARDED_BY(mutex_);
   std::optional<Scaler> scaler_ MUSTER_GUARDED_BY(mutex_);
   PoolSnapshot::Scaling scaling_ MUSTER_GUARDED_BY(mutex_);  // but for how many there are
@@ -237,7 +238,11 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   std::uint64_t unsettled_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::uint64_t first_tasks_ MUSTER_GUARDED_BY(mutex_) = 0;  // of their workers
   ProcessPoolMetrics counts_ MUSTER_GUARDED_BY(mutex_);      // what is counted, not what is now
-  bool discards_ MUSTER_GUARDED_BY(mutex_) = false;          // what waits or fails is dropped
+  PoolSnapshot::Affinity affinity_ MUSTER_GUARDED_BY(mutex_);
+  Histogram queue_wait_ MUSTER_GUARDED_BY(mutex_);
+  Histogram run_ MUSTER_GUARDED_BY(mutex_);
+  mutable Rates rates_;
+  bool discards_ MUSTER_GUARDED_BY(mutex_) = false;  // what waits or fails is dropped
   bool clerk_stops_ MUSTER_GUARDED_BY(mutex_) = false;
 
   std::thread loop_;

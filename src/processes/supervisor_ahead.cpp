@@ -27,6 +27,16 @@ void Supervisor::note_pace(Member& member, Time now) {
   member.average_task = std::max({average, (member.average_task + average) / 2, Duration(1)});
   member.busy_seen = busy;
   member.tasks_seen = member.tasks;
+  note_runs(member, average, tasks);
+}
+
+// Those that are collected together count with what they took on average.
+void Supervisor::note_runs(Member& member, Duration each, std::uint64_t tasks) {
+  member.last_task = each;
+  run_.record(each, tasks);
+  for (std::uint64_t i = 0; i < tasks && chooser_.has_object(); ++i) {
+    chooser_.note_done(member, each);
+  }
 }
 
 // Takes back what it has not begun. It waits again where it waited before.
@@ -58,15 +68,15 @@ void Supervisor::recall(Member& member) {
 // Before a task of this priority is placed: what is less urgent must not be begun before it.
 void Supervisor::recall_less_urgent(int priority) {
   if (options_.prefetch > 1) return;
-  for (std::size_t i = busy_.size(); i-- > 0;) {
-    if (busy_[i]->lowest_priority < priority) recall(*busy_[i]);
+  for (std::size_t i = lists_.busy().size(); i-- > 0;) {
+    if (lists_.busy()[i]->lowest_priority < priority) recall(*lists_.busy()[i]);
   }
 }
 
 // Of those who are held up by a long task, for whoever is free.
 void Supervisor::recall_from_held_up(Time now) {
-  for (std::size_t i = busy_.size(); i-- > 0;) {
-    Member& member = *busy_[i];
+  for (std::size_t i = lists_.busy().size(); i-- > 0;) {
+    Member& member = *lists_.busy()[i];
     if (member.in_flight > 1 && now - member.last_result > kHeldUp) recall(member);
   }
 }
@@ -75,7 +85,7 @@ void Supervisor::recall_from_held_up(Time now) {
 void Supervisor::share_with(Member& idle, Time now) {
   if (idle.in_flight > 0 || !idle.takes_tasks()) return;
   Member* richest = nullptr;
-  for (Member* const member : busy_) {
+  for (Member* const member : lists_.busy()) {
     if (member->in_flight > 1 && (richest == nullptr || member->in_flight > richest->in_flight)) {
       richest = member;
     }

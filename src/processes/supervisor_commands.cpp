@@ -1,7 +1,9 @@
 // supervisor_commands.cpp: workers that are programs of any language.
+#include <algorithm>
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/base/quick_clock.hpp>
 
 #include "processes/supervisor.hpp"
 
@@ -43,13 +45,16 @@ TaskRef Supervisor::take_command_task(Member& member, std::uint64_t id) {
 
 void Supervisor::handle(Member& member, CommandEvent event) {
   if (auto* const settled = std::get_if<CommandSettled>(&event)) {
-    if (member.tasks++ == 0) ++first_tasks_;
-    conclude(take_command_task(member, settled->task), Bytes(std::move(settled->bytes)));
+    TaskRef task = take_command_task(member, settled->task);
+    note_end(member, *task, false);
+    note_command_run(member, *task);
+    conclude(std::move(task), Bytes(std::move(settled->bytes)));
   } else if (auto* const failed = std::get_if<CommandFailed>(&event)) {
     if (failed->kind == FailureKind::crash) return;  // its worker is killed: see on_ended()
-    if (member.tasks++ == 0) ++first_tasks_;
-    after_failure(take_command_task(member, failed->task),
-                  {.kind = failed->kind, .what = std::move(failed->text)});
+    TaskRef task = take_command_task(member, failed->task);
+    note_end(member, *task, true);
+    note_command_run(member, *task);
+    after_failure(std::move(task), {.kind = failed->kind, .what = std::move(failed->text)});
   } else if (const auto* const returned = std::get_if<CommandReturned>(&event)) {
     TaskRef task = take_command_task(member, returned->task);
     // Nobody knows whether it had begun. If it must not be run twice, it counts as begun.
@@ -72,6 +77,17 @@ void Supervisor::handle(Member& member, CommandEvent event) {
            restart->reason == RestartReason::silence ? EndReason::silence : EndReason::none);
     }
   }
+}
+
+// From when it was sent, or the one before it had ended.
+void Supervisor::note_command_run(Member& member, const ProcessTask& task) {
+  const Time now = quick_now();
+  const Duration took = now - std::max(task.progress.began, member.last_result);
+  member.last_result = now;
+  member.command_reading.busy_time += took;
+  member.average_task =
+      member.average_task == Duration::zero() ? took : (member.average_task + took) / 2;
+  note_runs(member, took, 1);
 }
 
 void Supervisor::after_return(TaskRef task) {

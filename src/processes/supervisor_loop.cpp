@@ -25,10 +25,8 @@ RingGeometry geometry_for(const ProcessPoolOptions& options) {
               static_cast<std::uint32_t>((options.max_payload_bytes + kLine - 1) / kLine * kLine)};
 }
 
-std::shared_ptr<Strategy> custom_strategy(const StrategyChoice& choice) {
-  if (built_in_of(choice)) return nullptr;
-  if (const auto* const name = std::get_if<std::string>(&choice)) return make_strategy(*name);
-  return std::get<std::shared_ptr<Strategy>>(choice);
+std::uint64_t a_seed() {
+  return static_cast<std::uint64_t>(Time::clock::now().time_since_epoch().count());
 }
 
 }  // namespace
@@ -39,10 +37,11 @@ Supervisor::Supervisor(ProcessPoolOptions options)
       watermarks_(AdmissionOptions{.max_queued = options_.max_queued}),
       bell_(Bell::create()),
       ring_(options_.affinity.virtual_nodes),
-      random_(static_cast<std::uint64_t>(Time::clock::now().time_since_epoch().count())),
-      strategy_(custom_strategy(options_.strategy)),
+      chooser_(options_.strategy, options_.weights, a_seed()),
+      random_(a_seed()),
       respawn_(options_.respawn),
-      dead_letters_(options_.max_dead_letters) {
+      dead_letters_(options_.max_dead_letters),
+      rates_(std::chrono::seconds(1), Time::clock::now()) {
   if (options_.scaling) scaler_.emplace(*options_.scaling);
 }
 
@@ -88,6 +87,7 @@ std::unique_ptr<OutputCapture> Supervisor::make_capture() {
 }
 
 StopResult Supervisor::stop(const StopOptions& options) {
+  refuse_strategies();
   if (is_collecting()) {
     throw WouldDeadlock(
         "a process pool cannot be stopped by what follows one of its tasks; let "
@@ -284,7 +284,7 @@ void Supervisor::look_after_health(Time now) {
   for (const auto& member : members_) {
     if (member->health) look_after(*member, now);
   }
-  if (!busy_.empty()) bell_.ring();  // in case a worker has spoilt it
+  if (!lists_.busy().empty()) bell_.ring();  // in case a worker has spoilt it
 }
 
 void Supervisor::look_after(Member& member, Time now) {
@@ -376,6 +376,7 @@ void Supervisor::scale(Time now) {
 }
 
 void Supervisor::change_workers(int by) {
+  refuse_strategies();
   const MutexLock lock(mutex_);
   const std::int64_t wanted = static_cast<std::int64_t>(target_) + by;
   if (wanted < 1 || wanted > kMaxWorkers) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include <muster/base/log.hpp>
 #include <muster/policy/key_hash.hpp>
 #include <muster/queues/ring_extents.hpp>
 #include <muster/queues/ring_producer.hpp>
@@ -25,58 +24,17 @@ std::optional<unsigned> Supervisor::home_of(const ProcessTask& task) const {
   return is_able ? std::optional(member.id) : std::nullopt;
 }
 
-Member* Supervisor::choose_for(const ProcessTask& task) {
-  if (roomy_.empty()) return nullptr;
+Member* Supervisor::choose_for(const ProcessTask& task, Time now) {
+  if (lists_.roomy().empty()) return nullptr;
   // Nobody is given a task ahead while another has none.
-  const std::vector<Member*>& free = idle_.empty() ? roomy_ : idle_;
+  const std::vector<Member*>& free = lists_.idle().empty() ? lists_.roomy() : lists_.idle();
   const std::string& capability = task.order.options.capability;
+  if (capability.empty()) return &chooser_.choose(task, free, members_, now);
   std::vector<Member*> able;
-  if (!capability.empty()) {
-    for (Member* const member : free) {
-      if (member->abilities->has_capability(capability)) able.push_back(member);
-    }
-    if (able.empty()) return nullptr;
+  for (Member* const member : free) {
+    if (member->abilities->has_capability(capability)) able.push_back(member);
   }
-  const std::vector<Member*>& among = capability.empty() ? free : able;
-  if (among.size() == 1) return among[0];
-  if (strategy_ != nullptr) return choose_by_strategy(task, among);
-  const auto load_of = [&among](std::size_t i) {
-    const Member& member = *among[i];
-    const WorkerReading reading = member.read();
-    return WorkerLoad{.pending = member.in_flight,
-                      .idle = member.in_flight == 0,
-                      .used = static_cast<double>(member.tasks),
-                      .consumed = reading.busy_time,
-                      .utilisation = static_cast<float>(reading.utilisation)};
-  };
-  return among[choose(*built_in_of(options_.strategy), among.size(), turn_, random_, load_of)];
-}
-
-// A strategy cannot break the pool: without a good answer the first one gets it.
-Member* Supervisor::choose_by_strategy(const ProcessTask& task, const std::vector<Member*>& among) {
-  std::vector<WorkerInfo> infos;
-  for (const Member* const member : among) {
-    infos.push_back({.id = member->id,
-                     .state = member->state,
-                     .tasks_done = member->tasks,
-                     .active = std::min(member->in_flight, 1U),
-                     .queued = member->in_flight - std::min(member->in_flight, 1U),
-                     .utilisation = member->read().utilisation});
-  }
-  const ExecOptions& options = task.order.options;
-  try {
-    const auto selection = strategy_->select(infos, {.id = task.order.id,
-                                                     .name = task.order.name,
-                                                     .priority = options.priority,
-                                                     .affinity = options.affinity});
-    for (Member* const member : among) {
-      if (selection && member->id == selection->worker) return member;
-    }
-  } catch (const std::exception& error) {
-    MUSTER_LOG(LogLevel::warning, "strategy " << strategy_->name() << " threw: " << error.what());
-  }
-  ++counts_.strategy_fallbacks;
-  return among[0];
+  return able.empty() ? nullptr : &chooser_.choose(task, able, members_, now);
 }
 
 // As many tasks as it may have, of those that wait.
@@ -190,29 +148,30 @@ void Supervisor::order_to_stop(Member& member) {
 }
 
 void Supervisor::update_lists(Member& member) {
-  const auto keep = [&member](std::vector<Member*>& list, std::size_t Member::* place, bool is_in) {
-    if (is_in == (member.*place != Member::kNowhere)) return;
-    if (is_in) {
-      member.*place = list.size();
-      list.push_back(&member);
-      return;
-    }
-    Member* const last = list.back();
-    list[member.*place] = last;
-    last->*place = member.*place;
-    list.pop_back();
-    member.*place = Member::kNowhere;
-  };
-  keep(roomy_, &Member::place_in_roomy, member.takes_tasks() && member.in_flight < room_of(member));
-  keep(idle_, &Member::place_in_idle, member.takes_tasks() && member.in_flight == 0);
-  keep(busy_, &Member::place_in_busy, member.in_flight > 0 && member.segment != nullptr);
-  // The sums are such that metrics() need not look at the members.
-  in_flight_ += member.in_flight;
-  in_flight_ -= member.counted_in_flight;
-  with_tasks_ += (member.in_flight > 0 ? 1U : 0U) - (member.counted_in_flight > 0 ? 1U : 0U);
-  ready_ += (member.takes_tasks() ? 1U : 0U) - (member.counted_ready ? 1U : 0U);
-  member.counted_in_flight = member.in_flight;
-  member.counted_ready = member.takes_tasks();
+  lists_.update(member, room_of(member));
+}
+
+void Supervisor::set_strategy(const StrategyChoice& strategy) {
+  refuse_strategies();
+  if (std::vector<BadField> bad = validate(strategy); !bad.empty()) {
+    throw InvalidArgument(std::move(bad));
+  }
+  const MutexLock lock(mutex_);
+  const std::string before = chooser_.strategy_name();
+  chooser_.set_strategy(strategy, members_);
+  notices_.tell([&] { return StrategyChanged{.from = before, .to = chooser_.strategy_name()}; });
+}
+
+std::string Supervisor::strategy() const {
+  refuse_strategies();
+  const MutexLock lock(mutex_);
+  return chooser_.strategy_name();
+}
+
+// What asks it holds the lock.
+void Supervisor::refuse_strategies() {
+  if (!Chooser::is_asking()) return;
+  throw WouldDeadlock("a strategy cannot call the process pool that asks it");
 }
 
 }  // namespace muster

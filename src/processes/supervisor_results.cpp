@@ -43,8 +43,8 @@ unsigned Supervisor::take_results() {
   const Time now = quick_now();
   // From behind: a member that has nothing left is taken out of the list, and the last takes its
   // place.
-  for (std::size_t i = busy_.size(); i-- > 0;) {
-    Member& member = *busy_[i];
+  for (std::size_t i = lists_.busy().size(); i-- > 0;) {
+    Member& member = *lists_.busy()[i];
     const unsigned of_this = take_results_of(member);
     if (of_this == 0) continue;
     taken += of_this;
@@ -54,9 +54,10 @@ unsigned Supervisor::take_results() {
   }
   if (taken == 0) return 0;
   recall_from_held_up(now);
-  for (std::size_t i = roomy_.size(); i-- > 0;) {
-    if (i >= roomy_.size() || roomy_[i]->in_flight > 0) continue;  // feeding takes some out
-    Member& member = *roomy_[i];
+  for (std::size_t i = lists_.roomy().size(); i-- > 0;) {
+    if (i >= lists_.roomy().size() || lists_.roomy()[i]->in_flight > 0)
+      continue;  // feeding takes some out
+    Member& member = *lists_.roomy()[i];
     feed(member, now);
     share_with(member, now);
   }
@@ -101,7 +102,7 @@ bool Supervisor::take_result(Member& member, const Settling& settling) {
   member.payload_extents -= flight.has_extent ? 1 : 0;
   flight = {};
   if (--member.in_flight == 0) member.lowest_priority = kNoPriority;
-  if (member.tasks++ == 0) ++first_tasks_;
+  note_end(member, *task, status != ResultStatus::value);
   switch (status) {
     case ResultStatus::value:
       conclude(std::move(task), std::move(value));
@@ -158,7 +159,7 @@ void Supervisor::collect() {
 bool Supervisor::has_results() const {
   const MutexLock lock(mutex_);
   if (!verdicts_.empty()) return true;
-  for (const Member* const member : busy_) {
+  for (const Member* const member : lists_.busy()) {
     if (member->segment->ring().done_approx() > 0) return true;
   }
   return false;

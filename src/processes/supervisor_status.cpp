@@ -4,16 +4,18 @@
 namespace muster {
 
 ProcessPoolMetrics Supervisor::metrics() const {
+  refuse_strategies();
   const MutexLock lock(mutex_);
   ProcessPoolMetrics now = counts_;
+  now.strategy_fallbacks = chooser_.fallbacks();
   now.state = state_;
   now.queued = waiting_.size();
   now.delayed = delayed_.size();
   now.dead_letters = dead_letters_.size();
   now.workers = target_;
-  now.in_flight = in_flight_;
-  now.ready = ready_;
-  now.busy = with_tasks_;
+  now.in_flight = lists_.in_flight();
+  now.ready = lists_.ready();
+  now.busy = lists_.with_tasks();
   const std::uint64_t ran = counts_.completed + counts_.failed + counts_.retries;
   now.reuse_rate = ran == 0 ? 0 : 1 - static_cast<double>(first_tasks_) / static_cast<double>(ran);
   return now;
@@ -39,25 +41,35 @@ std::optional<WorkerStatus> Supervisor::worker_status(unsigned worker) const {
 }
 
 PoolSnapshot Supervisor::snapshot() const {
+  refuse_strategies();
+  const Time now = Time::clock::now();
   const MutexLock lock(mutex_);
   PoolSnapshot all;
-  all.tasks = {.succeeded = counts_.completed, .failed = counts_.failed};
   all.queue = {.size = waiting_.size(),
                .enqueued = counts_.submitted + counts_.retries,
                .dequeued = counts_.submitted + counts_.retries - waiting_.size() - delayed_.size()};
   all.scaling = scaling_;
   all.scaling.current = target_;
+  all.affinity = affinity_;
   all.back_pressure.rejected = counts_.rejected;
   all.back_pressure.is_on = back_pressure_ == BackPressure::on;
+  all.latency = {.queue_wait = queue_wait_.snapshot(), .run = run_.snapshot()};
+  const std::vector<double> weights = chooser_.weights(members_.size());
   for (const auto& member : members_) {
     PoolSnapshot::Worker worker{.id = member->id,
                                 .state = member->state,
                                 .active = member->in_flight > 0 ? 1U : 0U,
                                 .queued = member->in_flight > 0 ? member->in_flight - 1U : 0U,
-                                .completed = member->tasks};
+                                .completed = member->tasks,
+                                .failed = member->failed,
+                                .average_task_time = member->average_task,
+                                .last_task_time = member->last_task,
+                                .weight = weights[member->id]};
     worker.utilisation = member->read().utilisation;
     all.workers.push_back(worker);
   }
+  rates_.fill(all, counts_.completed + counts_.failed, now);
+  all.tasks = {.succeeded = counts_.completed, .failed = counts_.failed};
   return all;
 }
 

@@ -37,6 +37,7 @@ std::exception_ptr error_of(const ProcessTask& task, FailureKind kind, const std
 }  // namespace
 
 Future<Bytes> Supervisor::exec(std::string_view name, Bytes payload, ExecOptions options) {
+  refuse_strategies();
   if (std::vector<BadField> bad = validate(options); !bad.empty()) {
     throw InvalidArgument(std::move(bad));
   }
@@ -55,6 +56,7 @@ Future<Bytes> Supervisor::exec(std::string_view name, Bytes payload, ExecOptions
 std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
                                                  std::span<const Bytes> payloads,
                                                  const ExecOptions& options) {
+  refuse_strategies();
   if (std::vector<BadField> bad = validate(options); !bad.empty()) {
     throw InvalidArgument(std::move(bad));
   }
@@ -174,10 +176,21 @@ void Supervisor::enqueue(TaskRef task) {
   if (home && members_[*home]->place_in_roomy != Member::kNowhere) {
     member = members_[*home].get();
   } else if (!home || options.affinity_class == AffinityClass::soft) {
-    member = choose_for(*task);
+    member = choose_for(*task, now);
   }
   if (member != nullptr && send(*member, task.another(), now)) return;
   if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
+}
+
+// An attempt of it, by this worker, whether it goes on or not.
+void Supervisor::note_end(Member& member, const ProcessTask& task, bool has_failed) {
+  if (member.tasks++ == 0) ++first_tasks_;
+  member.failed += has_failed ? 1 : 0;
+  queue_wait_.record(task.progress.began - task.progress.queued);
+  const ExecOptions& options = task.order.options;
+  if (!options.affinity || options.affinity_class == AffinityClass::none) return;
+  const bool is_home = ring_.worker_of(hash_key(*options.affinity)) == member.id;
+  ++(is_home ? affinity_.hits : affinity_.misses);
 }
 
 void Supervisor::conclude(TaskRef task, Bytes value) {

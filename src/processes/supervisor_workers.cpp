@@ -87,7 +87,8 @@ void Supervisor::launch(Member& member) {
   member.in_flight = 0;
   member.payload_extents = 0;
   member.lowest_priority = kNoPriority;
-  member.tasks = 0;
+  member.past_tasks += std::exchange(member.tasks, 0);
+  member.failed = 0;
   member.tasks_seen = 0;
   member.busy_seen = {};
   member.beats = 0;
@@ -206,6 +207,9 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   member.state = was_expected || status.kind == ExitKind::recycled ? WorkerState::terminated
                                                                    : WorkerState::failed;
   take_back_flights(member, status);
+  member.past_busy += std::exchange(member.command_reading.busy_time, {});
+  if (member.segment != nullptr) member.past_busy += member.segment->read().busy_time;
+  if (member.past.was_ready) chooser_.note_removed(member);
   update_lists(member);
   member.process = ProcessHandle();
   member.control.reset();
@@ -318,6 +322,7 @@ void Supervisor::become_ready(Member& member) {
   member.state = WorkerState::ready;
   notices_.tell([&] { return WorkerAdded{member.id}; });
   ring_.add(member.id);
+  chooser_.note_added(member);
   update_lists(member);
   if (member.id >= target_) {
     retire(member);

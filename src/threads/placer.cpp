@@ -2,7 +2,6 @@
 #include "threads/placer.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <span>
 #include <utility>
@@ -29,9 +28,6 @@ constexpr std::size_t kLongQueue = 64;
 // Of a plan, so many are chosen, which evens out what can be seen; if there are thieves, the rest
 // come in turn.
 constexpr std::uint32_t kChosen = 32;
-
-// Measured weights are rounded to this, or each little change would make a long table of turns.
-constexpr double kFinestWeight = 1.0 / 16;
 
 // A call to a strategy of the user's, on this thread. One may lead to another, of another pool.
 class Asking {
@@ -258,7 +254,7 @@ void Placer::take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) {
   if (!schedule_ || schedule_workers_ != workers || is_stale) {
     const TurnOrder order =
         strategy == BuiltIn::weighted_round_robin ? TurnOrder::in_runs : TurnOrder::interleaved;
-    schedule_.emplace(order, weights_now(workers));
+    schedule_.emplace(order, weights_for(workers, given_weights_, recent_));
     schedule_round_ = recent_.round();
     schedule_workers_ = workers;
   }
@@ -277,22 +273,9 @@ void Placer::update_recent(std::size_t workers, Time now) {
   recent_.update(now, totals);
 }
 
-// Who was given none has 1.
-std::vector<double> Placer::weights_now(std::size_t workers) const {
-  std::vector<double> weights = given_weights_;
-  if (weights.empty()) {
-    weights = recent_.weights();
-    for (double& each : weights) {
-      each = std::max(std::round(each / kFinestWeight) * kFinestWeight, kFinestWeight);
-    }
-  }
-  weights.resize(workers, 1);
-  return weights;
-}
-
 std::vector<double> Placer::weights(std::size_t workers) {
   const MutexLock lock(mutex_);
-  return weights_now(workers);
+  return weights_for(workers, given_weights_, recent_);
 }
 
 // None: it had no usable answer.
@@ -325,7 +308,7 @@ void Placer::look_at_all(std::size_t workers) {
   const Time now = current_time();
   const MutexLock lock(mutex_);
   update_recent(workers, now);
-  const std::vector<double> weights = weights_now(workers);
+  const std::vector<double> weights = weights_for(workers, given_weights_, recent_);
   infos_.clear();
   for (std::size_t i = 0; i < workers; ++i) {
     Worker& worker = *crew_.worker(i);

@@ -142,7 +142,6 @@ class Placer {
   void take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) MUSTER_EXCLUDES(mutex_);
   void find_utilisations(Field& field) const;
   void update_recent(std::size_t workers, Time now) MUSTER_REQUIRES(mutex_);
-  std::vector<double> weights_now(std::size_t workers) const MUSTER_REQUIRES(mutex_);
   void look_at_all(std::size_t workers) MUSTER_REQUIRES(ask_mutex_) MUSTER_EXCLUDES(mutex_);
   template <class Call>
   void tell(const Call& call) noexcept MUSTER_EXCLUDES(ask_mutex_);

@@ -70,4 +70,10 @@ class RecentWork {
   MeasuredWeights speeds_;
 };
 
+// What the weighted strategies go by, one for each worker: those given, or as measured, in steps of
+// a sixteenth, or each little change would make a long table of turns. Who has none has 1.
+[[nodiscard]] MUSTER_API std::vector<double> weights_for(std::size_t workers,
+                                                         const std::vector<double>& given,
+                                                         const RecentWork& recent);
+
 }  // namespace muster
