@@ -50,9 +50,14 @@ class MUSTER_API ProcessPool {
   ProcessPool& operator=(const ProcessPool&) = delete;
 
   // Has a worker run the task of this name. Throws InvalidArgument if the workers have none, the
-  // payload is too large, or an option is wrong; all else is told by the future.
+  // payload is too large, or an option is wrong; all else is told by the future. If as many tasks
+  // wait as may, it does what the options' `admission` says: it waits for room, unless told.
   [[nodiscard]] Future<Bytes> exec(std::string_view name, Bytes payload = {},
                                    ExecOptions options = {});
+
+  // The same if there is room for it now; none: there is not. Never waits.
+  [[nodiscard]] std::optional<Future<Bytes>> try_exec(std::string_view name, Bytes payload = {},
+                                                      ExecOptions options = {});
 
   // The same for several payloads, in order. Nothing is begun if one of them is wrong.
   [[nodiscard]] std::vector<Future<Bytes>> exec_many(std::string_view name,

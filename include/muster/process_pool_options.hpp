@@ -22,6 +22,7 @@
 #include <muster/bytes.hpp>
 #include <muster/error.hpp>
 #include <muster/observe/worker_state.hpp>
+#include <muster/policy/admission.hpp>
 #include <muster/policy/affinity_options.hpp>
 #include <muster/policy/health.hpp>
 #include <muster/policy/recycling.hpp>
@@ -106,9 +107,10 @@ struct ProcessPoolOptions {
   // is used.
   std::size_t max_payload_bytes = std::size_t{64} << 20;
 
-  // Tasks that may wait; more are refused with QueueFull. From 1 to 2^40. Subscribers are told when
-  // four fifths of them wait, and when it is half again.
-  std::size_t max_queued = 1'048'576;
+  // How many tasks may wait, for a worker or for their time, and what happens to more. What follows
+  // a task of the pool is always let in. Not caller_runs, since only workers have the tasks, and
+  // not max_queued_per_key.
+  AdmissionOptions admission = {};
 
   // What becomes of tasks that failed, unless they say so themselves.
   RetryOptions retry = {};
@@ -220,7 +222,8 @@ struct ProcessPoolMetrics {
   std::uint64_t completed = 0;  // with a result
   std::uint64_t failed = 0;     // without, for good
   std::uint64_t retries = 0;
-  std::uint64_t rejected = 0;
+  std::uint64_t rejected = 0;   // no room
+  std::uint64_t dropped = 0;    // no room, or gave way to another
   std::uint64_t queued = 0;     // now: wait for a worker
   std::uint64_t in_flight = 0;  // now: with a worker
   std::uint64_t delayed = 0;    // now: wait for their time

@@ -47,9 +47,12 @@ std::vector<BadField> validate(const ProcessPoolOptions& options) {
       options.max_payload_bytes >= 1 && options.max_payload_bytes <= kMaxPayloadBytes,
       "max_payload_bytes", std::to_string(options.max_payload_bytes),
       "must be from 1 to " + std::to_string(kMaxPayloadBytes));
-  problems.add_unless(options.max_queued >= 1 && options.max_queued <= std::size_t{1} << 40,
-                      "max_queued", std::to_string(options.max_queued),
-                      "must be from 1 to 1099511627776");
+  problems.add_all("admission", validate(options.admission));
+  problems.add_unless(options.admission.when_full != WhenFull::caller_runs, "admission.when_full",
+                      "caller_runs", "must be another: only worker processes have the tasks");
+  problems.add_unless(options.admission.max_queued_per_key == 0, "admission.max_queued_per_key",
+                      std::to_string(options.admission.max_queued_per_key),
+                      "must be 0: a process pool has one bound for all keys");
   const LaunchOptions launch{.program = options.program,
                              .arguments = options.arguments,
                              .environment = options.environment,

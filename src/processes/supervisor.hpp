@@ -53,7 +53,15 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   // Starts the workers and returns when the first is ready. Throws if none becomes so.
   void start();
 
-  Future<Bytes> exec(std::string_view name, Bytes payload, ExecOptions options);
+  struct TaskRequest {
+    std::string_view name;
+    Bytes payload;
+    ExecOptions options;
+  };
+  enum class Entry { by_policy, if_room, always };
+
+  // None: there is no room, and it was to come in only if there was.
+  std::optional<Future<Bytes>> exec(TaskRequest request, Entry entry);
 
   std::vector<Future<Bytes>> exec_many(std::string_view name, std::span<const Bytes> payloads,
                                        const ExecOptions& options);
@@ -87,11 +95,10 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   // Tasks: supervisor_tasks.cpp
   std::uint32_t check(std::string_view name, const Bytes& payload, const ExecOptions& options)
       MUSTER_REQUIRES(mutex_);
-  Future<Bytes> make_task(std::uint32_t method, std::string_view name, Bytes payload,
-                          ExecOptions options) MUSTER_REQUIRES(mutex_);
+  Future<Bytes> make_task(std::uint32_t method, TaskRequest request, Entry entry)
+      MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
-  void note_backlog() MUSTER_REQUIRES(mutex_);
   void note_end(Member& member, const ProcessTask& task, bool has_failed) MUSTER_REQUIRES(mutex_);
   void conclude(TaskRef task, Bytes value) MUSTER_REQUIRES(mutex_);
   struct Mishap {
@@ -104,6 +111,19 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void settle_with(TaskRef task, std::exception_ptr error) MUSTER_REQUIRES(mutex_);
   bool cancel_in_flight(ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void drop_waiting(const char* why) MUSTER_REQUIRES(mutex_);
+
+  // Admission: supervisor_admission.cpp
+  [[nodiscard]] bool is_open() const MUSTER_REQUIRES(mutex_) {
+    return state_ == PoolState::ready || state_ == PoolState::initializing;
+  }
+  [[nodiscard]] std::size_t backlog() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] bool has_room() const MUSTER_REQUIRES(mutex_);
+  std::exception_ptr find_room(std::string_view name) MUSTER_REQUIRES(mutex_);
+  bool wait_for_room(Time deadline) MUSTER_REQUIRES(mutex_);
+  void note_room() MUSTER_REQUIRES(mutex_);
+  bool drop_oldest() MUSTER_REQUIRES(mutex_);
+  std::exception_ptr dropped(std::string_view name, WhenFull policy);
+  void note_backlog() MUSTER_REQUIRES(mutex_);
 
   // Placing: supervisor_placing.cpp
   std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
@@ -231,6 +251,9 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   WaitingTasks waiting_ MUSTER_GUARDED_BY(mutex_);
   TimeQueue<TaskRef> delayed_ MUSTER_GUARDED_BY(mutex_);
   TimeQueue<Timeout> timeouts_ MUSTER_GUARDED_BY(mutex_);
+  ConditionVariable room_;                          // there is, or the pool is stopped
+  unsigned blocked_ MUSTER_GUARDED_BY(mutex_) = 0;  // callers that wait for it
+  PoolSnapshot::BackPressure pressure_ MUSTER_GUARDED_BY(mutex_);
   BackPressure back_pressure_ MUSTER_GUARDED_BY(mutex_) = BackPressure::off;
   DeadLetters dead_letters_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Verdict> verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock

@@ -34,7 +34,7 @@ std::uint64_t a_seed() {
 Supervisor::Supervisor(ProcessPoolOptions options)
     : options_(std::move(options)),
       geometry_(geometry_for(options_)),
-      watermarks_(AdmissionOptions{.max_queued = options_.max_queued}),
+      watermarks_(options_.admission),
       bell_(Bell::create()),
       ring_(options_.affinity.virtual_nodes),
       chooser_(options_.strategy, options_.weights, a_seed()),
@@ -99,6 +99,7 @@ StopResult Supervisor::stop(const StopOptions& options) {
     const MutexLock lock(mutex_);
     if (state_ == PoolState::uninitialized) state_ = PoolState::shut_down;
     if (state_ != PoolState::shut_down) state_ = PoolState::shutting_down;
+    note_room();
     if (options.mode == Stop::discard) {
       discards_ = true;
       target_ = 0;

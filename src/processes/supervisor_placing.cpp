@@ -50,6 +50,7 @@ void Supervisor::feed(Member& member, Time now) {
       if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
       break;
     }
+    note_room();
   }
   update_lists(member);
 }

@@ -8,6 +8,8 @@ ProcessPoolMetrics Supervisor::metrics() const {
   const MutexLock lock(mutex_);
   ProcessPoolMetrics now = counts_;
   now.strategy_fallbacks = chooser_.fallbacks();
+  now.rejected = pressure_.rejected + pressure_.block_timeouts;
+  now.dropped = pressure_.dropped_oldest + pressure_.dropped_newest;
   now.state = state_;
   now.queued = waiting_.size();
   now.delayed = delayed_.size();
@@ -51,7 +53,7 @@ PoolSnapshot Supervisor::snapshot() const {
   all.scaling = scaling_;
   all.scaling.current = target_;
   all.affinity = affinity_;
-  all.back_pressure.rejected = counts_.rejected;
+  all.back_pressure = pressure_;
   all.back_pressure.is_on = back_pressure_ == BackPressure::on;
   all.latency = {.queue_wait = queue_wait_.snapshot(), .run = run_.snapshot()};
   const std::vector<double> weights = chooser_.weights(members_.size());

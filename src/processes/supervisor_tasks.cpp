@@ -36,17 +36,21 @@ std::exception_ptr error_of(const ProcessTask& task, FailureKind kind, const std
 
 }  // namespace
 
-Future<Bytes> Supervisor::exec(std::string_view name, Bytes payload, ExecOptions options) {
+std::optional<Future<Bytes>> Supervisor::exec(TaskRequest request, Entry entry) {
   refuse_strategies();
-  if (std::vector<BadField> bad = validate(options); !bad.empty()) {
+  if (std::vector<BadField> bad = validate(request.options); !bad.empty()) {
     throw InvalidArgument(std::move(bad));
   }
   std::vector<Verdict> verdicts;
-  Future<Bytes> future;
+  std::optional<Future<Bytes>> future;
   {
     const MutexLock lock(mutex_);
-    const std::uint32_t method = check(name, payload, options);
-    future = make_task(method, name, std::move(payload), std::move(options));
+    const std::uint32_t method = check(request.name, request.payload, request.options);
+    if (entry != Entry::if_room || has_room()) {
+      future = make_task(method, std::move(request), entry);
+    } else {
+      ++pressure_.rejected;
+    }
     verdicts.swap(verdicts_);
   }
   pronounce(std::move(verdicts));
@@ -68,7 +72,8 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
     std::uint32_t method = 0;
     for (const Bytes& payload : payloads) method = check(name, payload, options);
     for (const Bytes& payload : payloads) {
-      futures.push_back(make_task(method, name, payload, options));
+      futures.push_back(make_task(method, {.name = name, .payload = payload, .options = options},
+                                  Entry::by_policy));
     }
     verdicts.swap(verdicts_);
   }
@@ -76,16 +81,24 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   return futures;
 }
 
-Future<Bytes> Supervisor::make_task(std::uint32_t method, std::string_view name, Bytes payload,
-                                    ExecOptions options) {
+// May wait for room.
+Future<Bytes> Supervisor::make_task(std::uint32_t method, TaskRequest request, Entry entry) {
+  std::exception_ptr refusal;
+  if (entry == Entry::by_policy) refusal = find_room(request.name);
   auto* const task = new ProcessTask(weak_from_this(), {.id = next_task_++,
-                                                        .name = std::string(name),
-                                                        .payload = std::move(payload),
-                                                        .options = std::move(options)});
+                                                        .name = std::string(request.name),
+                                                        .payload = std::move(request.payload),
+                                                        .options = std::move(request.options)});
   Future<Bytes> future{FutureRef<FutureState<Bytes>>(task)};  // one reference is the future's
   task->progress.method = method;
   task->progress.edition = abilities_ != nullptr ? abilities_->edition : 0;
-  accept(TaskRef(task));
+  ++unsettled_;
+  if (refusal != nullptr) {
+    ++counts_.submitted;
+    settle_with(TaskRef(task), std::move(refusal));
+  } else {
+    accept(TaskRef(task));
+  }
   return future;
 }
 
@@ -117,8 +130,7 @@ std::uint32_t Supervisor::check(std::string_view name, const Bytes& payload,
 }
 
 void Supervisor::accept(TaskRef task) {
-  ++unsettled_;
-  if (state_ != PoolState::ready && state_ != PoolState::initializing) {
+  if (!is_open()) {
     const char* const why = state_ == PoolState::uninitialized
                                 ? "the pool was not started: call start() first"
                                 : "the pool was stopped, and takes no more tasks";
@@ -130,14 +142,6 @@ void Supervisor::accept(TaskRef task) {
     return;
   }
   ++counts_.submitted;
-  if (waiting_.size() + delayed_.size() >= options_.max_queued) {
-    ++counts_.rejected;
-    settle_with(std::move(task),
-                std::make_exception_ptr(QueueFull("as many tasks wait as max_queued allows, " +
-                                                  std::to_string(options_.max_queued) +
-                                                  "; try again later or allow more")));
-    return;
-  }
   if (task->order.options.run_at && *task->order.options.run_at > Time::clock::now()) {
     task->progress.state = TaskState::created;
     const Time due = *task->order.options.run_at;
@@ -148,20 +152,6 @@ void Supervisor::accept(TaskRef task) {
   }
   enqueue(std::move(task));
   note_backlog();
-}
-
-// Tells when many wait, and when it is over.
-void Supervisor::note_backlog() {
-  const std::size_t queued = waiting_.size() + delayed_.size();
-  const BackPressure after = watermarks_.after(back_pressure_, queued);
-  if (after == back_pressure_) return;
-  back_pressure_ = after;
-  const std::uint64_t limit = options_.max_queued;
-  if (after == BackPressure::on) {
-    notices_.tell([&] { return BackPressureOn{queued, limit}; });
-  } else {
-    notices_.tell([&] { return BackPressureOff{queued, limit}; });
-  }
 }
 
 // A worker with room has nothing waiting that it may have; so a new task goes straight to one.
@@ -315,6 +305,7 @@ void Supervisor::drop_waiting(const char* why) {
     settle_with(std::move(task), std::make_exception_ptr(Stopped(why)));
   };
   for (TaskRef& task : waiting_.take_all()) drop(std::move(task));
+  note_room();
   while (!delayed_.empty()) {
     TaskRef task = delayed_.pop();
     const TaskState state = task->progress.state;
@@ -335,7 +326,11 @@ std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
   }
   if (!letter) return std::nullopt;
   letter->options.run_at.reset();
-  return exec(letter->name, std::move(letter->payload), std::move(letter->options));
+  // Whether there is room or not: it is nowhere else now.
+  return exec({.name = letter->name,
+               .payload = std::move(letter->payload),
+               .options = std::move(letter->options)},
+              Entry::always);
 }
 
 bool Supervisor::discard(std::uint64_t id) {

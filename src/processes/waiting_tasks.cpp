@@ -21,11 +21,29 @@ OrderedTasks::Rank OrderedTasks::top_rank() const {
 }
 
 TaskRef OrderedTasks::pop() {
-  const auto first = queues_.begin();
-  TaskRef task = std::move(first->second.front());
-  first->second.pop_front();
-  if (first->second.empty()) queues_.erase(first);
+  return pop_from(queues_.begin());
+}
+
+TaskRef OrderedTasks::pop_from(Queues::iterator queue) {
+  TaskRef task = std::move(queue->second.front());
+  queue->second.pop_front();
+  if (queue->second.empty()) queues_.erase(queue);
   return task;
+}
+
+// Of each priority the first is the oldest.
+OrderedTasks::Queues::iterator OrderedTasks::with_oldest() {
+  return std::min_element(queues_.begin(), queues_.end(), [](const auto& one, const auto& other) {
+    return one.second.front()->order.id < other.second.front()->order.id;
+  });
+}
+
+const ProcessTask* OrderedTasks::oldest() {
+  return queues_.empty() ? nullptr : &*with_oldest()->second.front();
+}
+
+TaskRef OrderedTasks::pop_oldest() {
+  return pop_from(with_oldest());
 }
 
 void WaitingTasks::push(TaskRef task, std::optional<unsigned> worker) {
@@ -86,6 +104,26 @@ TaskRef WaitingTasks::pop_soft_for(const Taker& taker) {
 
 void WaitingTasks::take_all_from(Queue& queue, std::vector<TaskRef>& all) {
   for (clean(queue); !queue.empty(); clean(queue)) all.push_back(pop(queue));
+}
+
+TaskRef WaitingTasks::pop_oldest() {
+  Queue* best = nullptr;
+  const auto look = [&](Queue& queue) {
+    while (const ProcessTask* const oldest = queue.oldest()) {
+      if (oldest->progress.state == TaskState::queued) {
+        if (best == nullptr || oldest->order.id < best->oldest()->order.id) best = &queue;
+        return;
+      }
+      --size_;
+      (void)queue.pop_oldest();
+    }
+  };
+  look(anybodys_);
+  for (auto& [capability, queue] : by_capability_) look(queue);
+  for (auto& [worker, queue] : by_worker_) look(queue);
+  if (best == nullptr) return {};
+  --size_;
+  return best->pop_oldest();
 }
 
 std::vector<TaskRef> WaitingTasks::take_all_of(unsigned worker) {

@@ -40,8 +40,17 @@ class OrderedTasks {
   [[nodiscard]] Rank top_rank() const;
   [[nodiscard]] TaskRef pop();
 
+  // Of any priority; null: it is empty.
+  [[nodiscard]] const ProcessTask* oldest();
+  [[nodiscard]] TaskRef pop_oldest();  // requires: not empty
+
  private:
-  std::map<int, std::deque<TaskRef>, std::greater<>> queues_;  // none is empty
+  using Queues = std::map<int, std::deque<TaskRef>, std::greater<>>;
+
+  [[nodiscard]] Queues::iterator with_oldest();
+  [[nodiscard]] TaskRef pop_from(Queues::iterator queue);
+
+  Queues queues_;  // none is empty
 };
 
 class WaitingTasks {
@@ -60,6 +69,9 @@ class WaitingTasks {
 
   // What others have waiting with them and this worker may have, too, since it has nothing else.
   [[nodiscard]] TaskRef pop_soft_for(const Taker& taker);
+
+  // The one that has waited longest, whoever may have it. Empty: none.
+  [[nodiscard]] TaskRef pop_oldest();
 
   // All that waits with a worker that is gone, to be placed again.
   [[nodiscard]] std::vector<TaskRef> take_all_of(unsigned worker);

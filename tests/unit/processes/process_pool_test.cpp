@@ -299,15 +299,16 @@ TEST(ProcessPool, BadOptionsAreAllNamedAndNothingIsStarted) {
                       .start_timeout = 0s,
                       .prefetch = 0,
                       .max_payload_bytes = 0,
-                      .max_queued = 0,
+                      .admission = {.max_queued = 0},
                       .health = {.heartbeat = 0s},
                       .recycling = {.jitter = 2}});
     FAIL() << "it was made";
   } catch (const InvalidArgument& error) {
     std::set<std::string> fields;
     for (const BadField& bad : error.bad_fields()) fields.insert(bad.field);
-    for (const char* const field : {"workers", "start_timeout", "prefetch", "max_payload_bytes",
-                                    "max_queued", "health.heartbeat", "recycling.jitter"}) {
+    for (const char* const field :
+         {"workers", "start_timeout", "prefetch", "max_payload_bytes", "admission.max_queued",
+          "health.heartbeat", "recycling.jitter"}) {
       EXPECT_TRUE(fields.contains(field)) << field;
     }
   }

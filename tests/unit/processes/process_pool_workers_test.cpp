@@ -366,7 +366,7 @@ TEST(ProcessPoolWorkers, CanBeBarredFromWritingFiles) {
 }
 
 TEST(ProcessPoolWorkers, TheQueueIsBounded) {
-  ProcessPool pool({.workers = 1, .max_queued = 2});
+  ProcessPool pool({.workers = 1, .admission = {.max_queued = 2, .when_full = WhenFull::reject}});
   NoticeStream news = pool.subscribe();
   auto first = pool.call<Bytes>("sleep_ms", 100);
   std::vector<Future<Bytes>> others;
