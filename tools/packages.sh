@@ -10,6 +10,7 @@ packages_node=(nodejs)
 if ! command -v npm >/dev/null; then packages_node+=(npm); fi
 readonly packages_test=("${packages_build[@]}" "${packages_export[@]}" libgtest-dev libgmock-dev
   libboost-context1.81-dev clang-19 libclang-rt-19-dev spin gcc python3 pkgconf git prometheus
+  lld-19 libc++-19-dev-wasm32  # the ring as a WebAssembly module
   "${packages_node[@]}")
 # shellcheck disable=SC2034  # used by ./dev
 readonly packages_check=("${packages_test[@]}" clang-format-19 clang-tidy-19)
@@ -33,6 +34,7 @@ readonly -A sign_of=(
   [libthread-pool-dev]=thread_pool/thread_pool.hpp [gnuplot-nox]=gnuplot
   [prometheus-cpp-dev]=prometheus/text_serializer.h [libboost-json1.81-dev]=""
   [prometheus]=prometheus [nodejs]=node [npm]=npm
+  [lld-19]=wasm-ld-19 [libc++-19-dev-wasm32]=wasm32-wasi/c++/v1/atomic
   [g++-12-aarch64-linux-gnu]=aarch64-linux-gnu-g++-12 [qemu-user]=qemu-aarch64
 )
 
