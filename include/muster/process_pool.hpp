@@ -90,8 +90,7 @@ class MUSTER_API ProcessPool {
   // In a time that does not grow with workers or tasks.
   [[nodiscard]] ProcessPoolMetrics metrics() const;
 
-  // With rates of the last second. Run times of tasks that came back together are told as their
-  // mean.
+  // With rates of the last second.
   [[nodiscard]] PoolSnapshot snapshot() const;
 
   // Tasks are placed by it from now on; those that workers have stay where they are. Throws

@@ -37,7 +37,6 @@ class Chooser {
   [[nodiscard]] std::string strategy_name() const;
 
   // What a strategy that is an object is told, if there is one.
-  [[nodiscard]] bool has_object() const noexcept { return object_ != nullptr; }
   void note_done(const Member& member, Duration took) noexcept;
   void note_added(const Member& member) noexcept;
   void note_removed(const Member& member) noexcept;

@@ -119,8 +119,8 @@ struct Member {
   std::uint64_t failed = 0;  // of those
   Duration average_task{};   // what they took of late
   Duration last_task{};      // the last one
-  Duration busy_seen{};      // as of the last look at its pace
-  std::uint64_t tasks_seen = 0;
+  Duration run_time{};       // of those that were collected since the last look at its pace
+  std::uint64_t runs = 0;    // how many these are
   Time last_result{};
   std::uint64_t beats = 0;         // of the last look
   std::uint64_t first_memory = 0;  // what it had at its first heartbeat

@@ -99,7 +99,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
       MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
-  void note_end(Member& member, const ProcessTask& task, bool has_failed) MUSTER_REQUIRES(mutex_);
+  void note_end(Member& member, const ProcessTask& task, Duration took) MUSTER_REQUIRES(mutex_);
   void conclude(TaskRef task, Bytes value) MUSTER_REQUIRES(mutex_);
   struct Mishap {
     FailureKind kind = FailureKind::error;
@@ -140,7 +140,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool send_command(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
   TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
   void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);
-  void note_command_run(Member& member, const ProcessTask& task) MUSTER_REQUIRES(mutex_);
+  void note_command_end(Member& member, const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void after_return(TaskRef task) MUSTER_REQUIRES(mutex_);
   void tell_output(const Member& member, const CommandOutput& output) const;
   void serve_commands(Time now) MUSTER_REQUIRES(mutex_);
@@ -149,7 +149,6 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   static constexpr int kNoPriority = 1 << 16;  // above all
   [[nodiscard]] unsigned room_of(const Member& member) const MUSTER_REQUIRES(mutex_);
   void note_pace(Member& member, Time now) MUSTER_REQUIRES(mutex_);
-  void note_runs(Member& member, Duration each, std::uint64_t tasks) MUSTER_REQUIRES(mutex_);
   void recall(Member& member) MUSTER_REQUIRES(mutex_);
   void recall_less_urgent(int priority) MUSTER_REQUIRES(mutex_);
   void recall_from_held_up(Time now) MUSTER_REQUIRES(mutex_);
@@ -157,8 +156,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
 
   // Results: supervisor_results.cpp
   unsigned take_results() MUSTER_REQUIRES(mutex_);
-  unsigned take_results_of(Member& member) MUSTER_REQUIRES(mutex_);
-  bool take_result(Member& member, const Settling& settling) MUSTER_REQUIRES(mutex_);
+  unsigned take_results_of(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  bool take_result(Member& member, const Settling& settling, Time now) MUSTER_REQUIRES(mutex_);
   Bytes keep_or_copy(const Member& member, const Settling& settling,
                      std::span<const std::byte> bytes) MUSTER_REQUIRES(mutex_);
   void collect() MUSTER_REQUIRES(seat_);

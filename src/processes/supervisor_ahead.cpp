@@ -19,24 +19,12 @@ unsigned Supervisor::room_of(const Member& member) const {
 // What its tasks took since it was last looked at, and before.
 void Supervisor::note_pace(Member& member, Time now) {
   member.last_result = now;
-  const Duration busy = member.segment->read().busy_time;
-  const std::uint64_t tasks = member.tasks - member.tasks_seen;
-  if (tasks == 0) return;
-  const Duration average = (busy - member.busy_seen) / static_cast<Duration::rep>(tasks);
+  if (member.runs == 0) return;
+  const Duration average = member.run_time / static_cast<Duration::rep>(member.runs);
   // Slower at once, faster by and by: a long task that waits behind others costs more than a wait.
   member.average_task = std::max({average, (member.average_task + average) / 2, Duration(1)});
-  member.busy_seen = busy;
-  member.tasks_seen = member.tasks;
-  note_runs(member, average, tasks);
-}
-
-// Those that are collected together count with what they took on average.
-void Supervisor::note_runs(Member& member, Duration each, std::uint64_t tasks) {
-  member.last_task = each;
-  run_.record(each, tasks);
-  for (std::uint64_t i = 0; i < tasks && chooser_.has_object(); ++i) {
-    chooser_.note_done(member, each);
-  }
+  member.run_time = {};
+  member.runs = 0;
 }
 
 // Takes back what it has not begun. It waits again where it waited before.

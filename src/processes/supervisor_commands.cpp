@@ -46,14 +46,13 @@ TaskRef Supervisor::take_command_task(Member& member, std::uint64_t id) {
 void Supervisor::handle(Member& member, CommandEvent event) {
   if (auto* const settled = std::get_if<CommandSettled>(&event)) {
     TaskRef task = take_command_task(member, settled->task);
-    note_end(member, *task, false);
-    note_command_run(member, *task);
+    note_command_end(member, *task);
     conclude(std::move(task), Bytes(std::move(settled->bytes)));
   } else if (auto* const failed = std::get_if<CommandFailed>(&event)) {
     if (failed->kind == FailureKind::crash) return;  // its worker is killed: see on_ended()
     TaskRef task = take_command_task(member, failed->task);
-    note_end(member, *task, true);
-    note_command_run(member, *task);
+    note_command_end(member, *task);
+    ++member.failed;
     after_failure(std::move(task), {.kind = failed->kind, .what = std::move(failed->text)});
   } else if (const auto* const returned = std::get_if<CommandReturned>(&event)) {
     TaskRef task = take_command_task(member, returned->task);
@@ -79,15 +78,13 @@ void Supervisor::handle(Member& member, CommandEvent event) {
   }
 }
 
-// From when it was sent, or the one before it had ended.
-void Supervisor::note_command_run(Member& member, const ProcessTask& task) {
+// It ran from when it was sent, or the one before it had ended.
+void Supervisor::note_command_end(Member& member, const ProcessTask& task) {
   const Time now = quick_now();
   const Duration took = now - std::max(task.progress.began, member.last_result);
-  member.last_result = now;
   member.command_reading.busy_time += took;
-  member.average_task =
-      member.average_task == Duration::zero() ? took : (member.average_task + took) / 2;
-  note_runs(member, took, 1);
+  note_end(member, task, took);
+  note_pace(member, now);
 }
 
 void Supervisor::after_return(TaskRef task) {

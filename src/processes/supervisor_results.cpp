@@ -45,7 +45,7 @@ unsigned Supervisor::take_results() {
   // place.
   for (std::size_t i = lists_.busy().size(); i-- > 0;) {
     Member& member = *lists_.busy()[i];
-    const unsigned of_this = take_results_of(member);
+    const unsigned of_this = take_results_of(member, now);
     if (of_this == 0) continue;
     taken += of_this;
     note_pace(member, now);
@@ -65,13 +65,13 @@ unsigned Supervisor::take_results() {
   return taken;
 }
 
-unsigned Supervisor::take_results_of(Member& member) {
+unsigned Supervisor::take_results_of(Member& member, Time now) {
   const RingSupervisor rings(member.segment->ring(), kPoolIndex);
   unsigned taken = 0;
   for (;;) {
     const Settling settling = rings.collect();
     if (settling.outcome != TakeOutcome::taken) break;
-    if (!take_result(member, settling)) {
+    if (!take_result(member, settling, now)) {
       MUSTER_LOG(LogLevel::error, "worker " << member.id
                                             << " has spoilt the memory it shares with its pool, "
                                                "and is killed");
@@ -89,11 +89,14 @@ unsigned Supervisor::take_results_of(Member& member) {
 }
 
 // False: no correct worker can have left this.
-bool Supervisor::take_result(Member& member, const Settling& settling) {
+bool Supervisor::take_result(Member& member, const Settling& settling, Time now) {
   const RingSupervisor rings(member.segment->ring(), kPoolIndex);
   Flight& flight = member.flights[settling.slot];
   if (!flight.task || flight.generation != settling.word.generation) return false;
-  const auto status = static_cast<ResultStatus>(rings.result(settling).status);
+  const TaskResult& result = rings.result(settling);
+  const auto status = static_cast<ResultStatus>(result.status);
+  const Duration took =
+      result.run_ns == kLongRun ? now - flight.task->progress.began : Duration(result.run_ns);
   const auto bytes = rings.result_payload(settling);
   if (!bytes) return false;
   Bytes value = keep_or_copy(member, settling, *bytes);
@@ -102,7 +105,8 @@ bool Supervisor::take_result(Member& member, const Settling& settling) {
   member.payload_extents -= flight.has_extent ? 1 : 0;
   flight = {};
   if (--member.in_flight == 0) member.lowest_priority = kNoPriority;
-  note_end(member, *task, status != ResultStatus::value);
+  note_end(member, *task, took);
+  member.failed += status != ResultStatus::value ? 1 : 0;
   switch (status) {
     case ResultStatus::value:
       conclude(std::move(task), std::move(value));

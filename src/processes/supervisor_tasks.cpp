@@ -173,10 +173,14 @@ void Supervisor::enqueue(TaskRef task) {
 }
 
 // An attempt of it, by this worker, whether it goes on or not.
-void Supervisor::note_end(Member& member, const ProcessTask& task, bool has_failed) {
+void Supervisor::note_end(Member& member, const ProcessTask& task, Duration took) {
   if (member.tasks++ == 0) ++first_tasks_;
-  member.failed += has_failed ? 1 : 0;
+  ++member.runs;
+  member.run_time += took;
+  member.last_task = took;
   queue_wait_.record(task.progress.began - task.progress.queued);
+  run_.record(took);
+  chooser_.note_done(member, took);
   const ExecOptions& options = task.order.options;
   if (!options.affinity || options.affinity_class == AffinityClass::none) return;
   const bool is_home = ring_.worker_of(hash_key(*options.affinity)) == member.id;

@@ -89,8 +89,8 @@ void Supervisor::launch(Member& member) {
   member.lowest_priority = kNoPriority;
   member.past_tasks += std::exchange(member.tasks, 0);
   member.failed = 0;
-  member.tasks_seen = 0;
-  member.busy_seen = {};
+  member.runs = 0;
+  member.run_time = {};
   member.beats = 0;
   member.first_memory = 0;
   member.luck = random_.real();
@@ -244,7 +244,7 @@ void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
     std::array<Settling, 16> found;
     while (rings.sweep(kWorkerIndex, found).outcome == SweepOutcome::more) {
     }
-    (void)take_results_of(member);
+    (void)take_results_of(member, Time::clock::now());
   }
   for (SlotIndex slot = 0; slot < member.flights.size(); ++slot) {
     TaskRef task = std::move(member.flights[slot].task);

@@ -1,6 +1,7 @@
 // worker_process.cpp: the loop of a worker.
 #include "processes/worker_process.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -153,9 +154,11 @@ void WorkerProcess::serve(const Claim& claim) {
   tell(board.progress, 0.0F);
   tell(board.started_ns, static_cast<std::uint64_t>(began.time_since_epoch().count()));
   tell(board.task, contents.id);
-  const TaskResult result = context.cancelled() ? result_of(ResultStatus::cancelled, {})
-                                                : run_task(context, contents.method, claim);
+  TaskResult result = context.cancelled() ? result_of(ResultStatus::cancelled, {})
+                                          : run_task(context, contents.method, claim);
   const Time ended = quick_now();
+  result.run_ns =
+      static_cast<std::uint32_t>(std::clamp<Duration::rep>((ended - began).count(), 0, kLongRun));
   tell(board.task, std::uint64_t{0});
   worker_.record({.busy_ns = static_cast<std::uint64_t>((ended - began).count()),
                   .idle_ns = static_cast<std::uint64_t>((began - idle_since_).count())});

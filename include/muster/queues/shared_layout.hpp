@@ -81,6 +81,7 @@ struct alignas(kCacheLine) RingHeader {
 
 inline constexpr std::size_t kInlinePayload = 24;
 inline constexpr std::size_t kInlineResult = 48;
+inline constexpr std::uint32_t kLongRun = 0xFFFF'FFFF;
 
 // What a task is; belongs to whoever owns the slot.
 struct TaskContents {
@@ -105,7 +106,7 @@ struct alignas(kCacheLine) TaskResult {
   std::uint32_t status = 0;
   std::uint32_t payload_bytes = 0;
   Tag extent = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t run_ns = 0;  // how long the task ran; kLongRun: that or longer
   std::array<std::byte, kInlineResult> payload{};
 };
 
