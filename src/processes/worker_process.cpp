@@ -163,7 +163,7 @@ void WorkerProcess::serve(const Claim& claim) {
   worker_.record({.busy_ns = static_cast<std::uint64_t>((ended - began).count()),
                   .idle_ns = static_cast<std::uint64_t>((began - idle_since_).count())});
   idle_since_ = ended;
-  if (worker_.complete(claim, result) != HandOver::done) {
+  if (worker_.complete_quietly(claim, result) != HandOver::done) {
     throw std::runtime_error("the memory shared with the pool is damaged");
   }
   bell_.ring();

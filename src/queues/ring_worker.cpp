@@ -37,7 +37,7 @@ bool RingWorker::cancelled(const Claim& claim) const noexcept {
   return ring_.word(claim.slot).cancelled;
 }
 
-HandOver RingWorker::complete(const Claim& claim, const TaskResult& result) const noexcept {
+HandOver RingWorker::complete_quietly(const Claim& claim, const TaskResult& result) const noexcept {
   if (!fits(ring_, stated_by(result))) return HandOver::too_large;
   if (result.extent != 0 && !holds_extent(ring_, result.extent, index_)) {
     // One who was swept holds neither.
@@ -59,8 +59,13 @@ HandOver RingWorker::complete(const Claim& claim, const TaskResult& result) cons
     return HandOver::fenced;
   }
   if (ring_.done().put(tag_of(done, claim.slot)) != PutOutcome::put) return HandOver::damaged;
-  ring_.sleepers(Awaited::results).wake(1);
   return HandOver::done;
+}
+
+HandOver RingWorker::complete(const Claim& claim, const TaskResult& result) const noexcept {
+  const HandOver outcome = complete_quietly(claim, result);
+  if (outcome == HandOver::done) ring_.sleepers(Awaited::results).wake(1);
+  return outcome;
 }
 
 void RingWorker::record(const Spell& spell) const noexcept {

@@ -48,6 +48,9 @@ class MUSTER_API RingWorker {
   // with it. If it is too_large or not_held nothing was changed, and the task is still ours.
   HandOver complete(const Claim& claim, const TaskResult& result) const noexcept;
 
+  // The same for those who wake the receiver by other means; a full fence must come before that.
+  HandOver complete_quietly(const Claim& claim, const TaskResult& result) const noexcept;
+
   // What this worker did, for whoever watches: `busy_ns` on one task after `idle_ns` without.
   struct Spell {
     std::uint64_t busy_ns;
