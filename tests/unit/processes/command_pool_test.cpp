@@ -17,10 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-RetryOptions at_once(unsigned attempts) {
-  return {.max_attempts = attempts, .delay = fixed(0s), .jitter = 0};
-}
-
 // A worker that answers each line by what the shell makes of it; $id is the task's.
 ProcessPoolOptions shell_worker(const std::string& answer) {
   const std::string script =
@@ -30,16 +26,6 @@ ProcessPoolOptions shell_worker(const std::string& answer) {
           .arguments = {"-c", script},
           .command = CommandOptions{},
           .retry = at_once(1)};
-}
-
-template <class Exception>
-std::string thrown_by(Future<Bytes> future) {
-  try {
-    (void)future.get();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing";
 }
 
 TEST(CommandPool, RunsTheExampleInPython) {

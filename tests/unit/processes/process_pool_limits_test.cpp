@@ -6,14 +6,12 @@
 
 #include <muster/process_pool.hpp>
 
+#include "process_testing.hpp"
+
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-
-RetryOptions at_once(unsigned attempts) {
-  return {.max_attempts = attempts, .delay = fixed(0s), .jitter = 0};
-}
 
 TEST(ProcessPoolLimits, LimitsAreKeptAndAnAllocationTooLargeIsAnError) {
   ProcessPool pool(

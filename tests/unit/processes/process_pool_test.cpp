@@ -18,31 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Retries at once, so that tests need not wait.
-RetryOptions at_once(unsigned attempts) {
-  return {.max_attempts = attempts, .delay = fixed(0s), .jitter = 0};
-}
-
-template <class Condition>
-void wait_until(const Condition& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  while (!condition()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it did not come about";
-    pause_for(1ms);
-  }
-}
-
-// What get() throws, in words.
-template <class Exception>
-std::string thrown_by(Future<Bytes> future) {
-  try {
-    (void)future.get();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(ProcessPool, RunsATaskInAnotherProcess) {
   ProcessPool pool({.workers = 1});
   EXPECT_EQ(pool.exec("echo", "hello").get().text(), "hello");
@@ -209,11 +184,7 @@ TEST(ProcessPool, HigherPrioritiesRunFirstEqualsInOrder) {
     }
     for (auto& note : notes) (void)note.get();
   }
-  std::string all;
-  if (FILE* const file = std::fopen(path.c_str(), "r")) {
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) all += static_cast<char>(c);
-    std::fclose(file);
-  }
+  const std::string all = read_all(path);
   std::remove(path.c_str());
   EXPECT_EQ(all, "7.2\n7.4\n0.0\n0.3\n-5.1\n");
 }

@@ -23,25 +23,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-RetryOptions at_once(unsigned attempts) {
-  return {.max_attempts = attempts, .delay = fixed(0s), .jitter = 0};
-}
-
 HealthOptions quick_health() {
   return {.heartbeat = 10ms,
           .warning = 50ms,
           .zombie = 100ms,
           .busy_zombie = 100ms,
           .terminate_grace = 20ms};
-}
-
-template <class Condition>
-void wait_until(const Condition& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  while (!condition()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it did not come about";
-    pause_for(1ms);
-  }
 }
 
 // Waits for news of a kind.
@@ -62,11 +49,6 @@ pid_t parent_of(pid_t pid) {
     if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
   }
   throw std::runtime_error("no such process");
-}
-
-std::string read_all(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(ProcessPoolWorkers, BeatAndTellWhatTheyUse) {

@@ -1,4 +1,5 @@
-// process_testing.hpp: waits for processes, pipes and spawners, with a limit that fails the test.
+// process_testing.hpp: waits for processes, pipes, spawners and pools, with a limit that fails the
+// test; and what tests of pools say again and again.
 #pragma once
 
 #include <chrono>
@@ -6,6 +7,8 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
@@ -15,6 +18,11 @@
 #include <variant>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include <muster/bytes.hpp>
+#include <muster/future.hpp>
+#include <muster/policy/retry.hpp>
 #include <muster/processes/file_descriptor.hpp>
 #include <muster/processes/spawner.hpp>
 
@@ -25,6 +33,15 @@ inline constexpr int kPatienceMs = 30'000;
 // For what other processes do there is nothing to wait on but time.
 inline void pause_for(std::chrono::milliseconds time) {
   (void)poll(nullptr, 0, static_cast<int>(time.count()));
+}
+
+template <class Condition>
+void wait_until(const Condition& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  while (!condition()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it did not come about";
+    pause_for(std::chrono::milliseconds(1));
+  }
 }
 
 inline void await_readable(int descriptor) {
@@ -81,6 +98,12 @@ inline std::string read_lines(const FileDescriptor& pipe, std::size_t lines) {
   return all;
 }
 
+// All of a file; nothing if there is none.
+inline std::string read_all(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 inline std::size_t count_descriptors(const std::string& process) {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& entry :
@@ -98,6 +121,22 @@ inline LaunchOptions test_worker(std::vector<std::string> arguments) {
 inline ProcessHandle start(Spawner& spawner, std::uint64_t worker, const LaunchOptions& options) {
   if (spawner.launch(worker, options) != LaunchOutcome::sent) throw std::runtime_error("not sent");
   return receive<WorkerStarted>(spawner).process;
+}
+
+// Retries at once, so that tests need not wait.
+inline RetryOptions at_once(unsigned attempts) {
+  return {.max_attempts = attempts, .delay = fixed(Duration::zero()), .jitter = 0};
+}
+
+// What get() throws, in words.
+template <class Exception>
+std::string thrown_by(Future<Bytes> future) {
+  try {
+    (void)future.get();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing";
 }
 
 }  // namespace muster
