@@ -1,9 +1,7 @@
 // ring_extents_test.cpp: the shipped extents of the shared ring under every small schedule and
 // every allowed read. Deaths at every step are in the Promela model and in tests/crash; here what a
 // death left is made beforehand, and swept while others go on.
-#include <array>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -12,28 +10,23 @@
 
 #include <gtest/gtest.h>
 
-#include "support/explorer/mutations.hpp"
-#include "support/ring_memory.hpp"
+#include "ring_scenarios.hpp"
 
 namespace muster::explore {
 namespace {
 
 using testing::RingMemory;
 
-constexpr ParticipantIndex kManager = 0;
-constexpr ParticipantIndex kWorker = 1;
-constexpr ParticipantIndex kDead = 1;
-
-struct Sizes {
-  std::uint32_t slots = 1;
-  std::uint32_t extents = 1;
-  std::uint32_t participants = 2;
-};
-
 // A ring with extents and who uses them. Two who have the same extent at once would write to the
 // same memory, which the explorer watches.
 class Arena {
  public:
+  struct Sizes {
+    std::uint32_t slots = 1;
+    std::uint32_t extents = 1;
+    std::uint32_t participants = 2;
+  };
+
   explicit Arena(const Sizes& sizes)
       : memory_({.slots = sizes.slots,
                  .participants = sizes.participants,
@@ -60,24 +53,12 @@ class Arena {
 
   // Sleeps until there is one; others free it.
   Tag written_or_sleep(ParticipantIndex by, std::uint8_t value) {
-    for (;;) {
-      if (const Tag extent = written(by, value); extent != 0) return extent;
-      const SharedSleepers sleepers = ring().sleepers(Awaited::room);
-      const auto ticket = sleepers.announce(by);
-      if (const Tag extent = written(by, value); extent != 0) {
-        sleepers.withdraw(ticket);
-        return extent;
-      }
-      sleepers.park(ticket, kForever);
-    }
+    Tag extent = 0;
+    do_or_sleep(ring(), {by, Awaited::room}, [&] { return (extent = written(by, value)) != 0; });
+    return extent;
   }
   void submit_or_sleep(ParticipantIndex by, std::uint8_t id) {
-    while (!submit(by, id, 0)) {
-      const SharedSleepers sleepers = ring().sleepers(Awaited::room);
-      const auto ticket = sleepers.announce(by);
-      if (submit(by, id, 0)) return sleepers.withdraw(ticket);
-      sleepers.park(ticket, kForever);
-    }
+    do_or_sleep(ring(), {by, Awaited::room}, [&] { return submit(by, id, 0); });
   }
 
   // A task with its payload in an extent, or inline if there is none.
@@ -128,17 +109,7 @@ class Arena {
     require(supervisor.retry(settling) == RetryOutcome::retried, "it can be retried");
   }
 
-  void sweep(ParticipantIndex dead = kDead) {
-    std::array<Settling, 1> found;
-    const RingSupervisor supervisor = memory_.supervisor(kManager);
-    for (;;) {
-      const SweepResult swept = supervisor.sweep(dead, found);
-      for (std::uint32_t i = 0; i < swept.count; ++i) {
-        require(supervisor.retry(found[i]) == RetryOutcome::retried, "it can be retried");
-      }
-      if (swept.outcome == SweepOutcome::complete) return;
-    }
-  }
+  void sweep() { sweep_dead(memory_.supervisor(kSupervisor)); }
 
   // Moves an extent's word as if somebody had died behind that step.
   void set_word(Tag extent, const SlotWord& word) const {
@@ -152,22 +123,19 @@ class Arena {
   // leads to each once.
   void expect_balanced() {
     sweep();
-    for (std::uint32_t i = 0; i < 2 * ring().geometry().slots; ++i) work(kManager);
-    for (std::uint32_t i = 0; i < ring().geometry().slots; ++i) settle(kManager);
-    for (SlotIndex slot = 0; slot < ring().geometry().slots; ++slot) {
-      require(ring().word(slot).state == SlotState::free, "every slot is free");
-    }
+    for (std::uint32_t i = 0; i < 2 * ring().geometry().slots; ++i) work(kSupervisor);
+    for (std::uint32_t i = 0; i < ring().geometry().slots; ++i) settle(kSupervisor);
+    expect_slots_free(ring());
     const std::uint32_t extents = ring().geometry().extents;
     for (ExtentIndex extent = 0; extent < extents; ++extent) {
       require(word_of(extent).state == SlotState::free, "every extent is free");
     }
     expect_no_duplicates();
     for (std::uint32_t i = 0; i < extents; ++i) {
-      require(written(kManager, 0) != 0, "the ring leads to every extent");
+      require(written(kSupervisor, 0) != 0, "the ring leads to every extent");
     }
-    require(written(kManager, 0) == 0, "and no further");
-    require(ring().damage() == 0, "nothing is damaged");
-    require(ring().sleepers(Awaited::room).asleep_approx() == 0, "nobody is left announced");
+    require(written(kSupervisor, 0) == 0, "and no further");
+    expect_at_rest(ring());
   }
 
  private:
@@ -210,33 +178,18 @@ class Arena {
   RingMemory memory_;
 };
 
-using Body = std::function<void(Arena&)>;
-
-struct Plan {
-  std::string name;
-  Sizes sizes = {};
-  Body before = [](Arena&) {};
-  std::vector<Body> threads;
-  Limits limits = {.preemptions = 3, .stale_reads = 1};
-};
+using Plan = RingPlan<Arena>;
+using Body = Plan::Body;
 
 Scenario scenario(const Plan& plan) {
-  return {.name = plan.name,
-          .setup =
-              [=](Program& program) {
-                auto arena = std::make_shared<Arena>(plan.sizes);
-                plan.before(*arena);
-                for (const Body& body : plan.threads) program.thread([=] { body(*arena); });
-                program.at_end([=] { arena->expect_balanced(); });
-              },
-          .limits = plan.limits};
+  return scenario_of(plan);
 }
 
 Body uses(ParticipantIndex by) {
   return [=](Arena& arena) { arena.use(by, static_cast<std::uint8_t>(10 + by)); };
 }
 const Body kWorks = [](Arena& arena) { arena.work(kWorker); };
-const Body kSettles = [](Arena& arena) { arena.settle(kManager); };
+const Body kSettles = [](Arena& arena) { arena.settle(kSupervisor); };
 
 std::vector<Scenario> allocating() {
   const auto twice = [](ParticipantIndex by) {
@@ -254,16 +207,17 @@ std::vector<Scenario> allocating() {
 }
 
 std::vector<Scenario> handing_over() {
-  const Body submits = [](Arena& a) { a.submit_large(kManager, 1); };
+  const Body submits = [](Arena& a) { a.submit_large(kSupervisor, 1); };
   const Body done = [=](Arena& a) { submits(a), kWorks(a); };
   return {
       scenario({.name = "a payload goes over", .threads = {submits, kWorks}}),
       scenario({.name = "a result comes back",
-                .before = [](Arena& a) { a.submit_small(kManager, 1); },
+                .before = [](Arena& a) { a.submit_small(kSupervisor, 1); },
                 .threads = {kWorks, kSettles}}),
-      scenario({.name = "a payload's extent is used again",
-                .before = submits,
-                .threads = {[](Arena& a) { a.work(kManager), a.settle(kManager); }, uses(1)}}),
+      scenario(
+          {.name = "a payload's extent is used again",
+           .before = submits,
+           .threads = {[](Arena& a) { a.work(kSupervisor), a.settle(kSupervisor); }, uses(1)}}),
       scenario({.name = "both extents are used again",
                 .sizes = {.extents = 2},
                 .before = done,
@@ -272,11 +226,11 @@ std::vector<Scenario> handing_over() {
       scenario({.name = "a kept result is used again",
                 .sizes = {.extents = 2},
                 .before = done,
-                .threads = {[](Arena& a) { a.settle_and_keep(kManager); }, uses(1)}}),
+                .threads = {[](Arena& a) { a.settle_and_keep(kSupervisor); }, uses(1)}}),
       scenario({.name = "a result that is not wanted is used again",
                 .sizes = {.extents = 2},
                 .before = done,
-                .threads = {[](Arena& a) { a.retry(kManager); }, kWorks, uses(0)},
+                .threads = {[](Arena& a) { a.retry(kSupervisor); }, kWorks, uses(0)},
                 .limits = {.preemptions = 2, .stale_reads = 1}}),
       scenario({.name = "all the way round",
                 .sizes = {.extents = 2},
@@ -291,7 +245,7 @@ void leave_old_entry(const Arena& arena) {
 }
 
 std::vector<Scenario> old_entries() {
-  const Body done = [](Arena& a) { a.submit_small(kManager, 1), kWorks(a), leave_old_entry(a); };
+  const Body done = [](Arena& a) { a.submit_small(kSupervisor, 1), kWorks(a), leave_old_entry(a); };
   return {
       scenario({.name = "an old entry fits what was freed",
                 .before = leave_old_entry,
@@ -359,9 +313,11 @@ std::vector<Scenario> sweeping() {
 }
 
 std::vector<Scenario> sleeping() {
-  const Body hold = [](Arena& a) { a.written(kManager, 7); };
-  const Body give_back = [](Arena& a) { a.give_back(kManager, extent_tag(a.word_of(0), 0), 7); };
-  const Body hold_both = [=](Arena& a) { hold(a), a.submit_small(kManager, 1), a.work(kManager); };
+  const Body hold = [](Arena& a) { a.written(kSupervisor, 7); };
+  const Body give_back = [](Arena& a) { a.give_back(kSupervisor, extent_tag(a.word_of(0), 0), 7); };
+  const Body hold_both = [=](Arena& a) {
+    hold(a), a.submit_small(kSupervisor, 1), a.work(kSupervisor);
+  };
   return {
       scenario(
           {.name = "who waits for an extent is woken",
@@ -396,12 +352,6 @@ TEST(RingExtentsModel, WhatADeathLeftIsSweptWhileOthersGoOn) {
 
 TEST(RingExtentsModel, NobodySleepsWhileThereIsRoom) {
   expect_all_hold(sleeping());
-}
-
-std::vector<Scenario> joined(const std::vector<std::vector<Scenario>>& lists) {
-  std::vector<Scenario> all;
-  for (const std::vector<Scenario>& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
 }
 
 TEST(RingExtentsModel, EveryOrderOfTheRingsIsNeeded) {

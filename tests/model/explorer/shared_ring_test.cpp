@@ -1,49 +1,40 @@
 // shared_ring_test.cpp: the shipped ring between processes under every small schedule and every
 // allowed read. Deaths at every step are in the Promela model and in tests/crash; here what a death
 // left is made beforehand, and swept while others go on.
-#include <array>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "support/explorer/mutations.hpp"
-#include "support/ring_memory.hpp"
+#include "ring_scenarios.hpp"
 
 namespace muster::explore {
 namespace {
 
 using testing::RingMemory;
 
-constexpr ParticipantIndex kSupervisor = 0;
-constexpr ParticipantIndex kWorker = 1;
-constexpr ParticipantIndex kDead = 1;
-
 // A ring and the account of what went through it.
 class Ledger {
  public:
-  explicit Ledger(std::uint32_t slots) : memory_({.slots = slots, .participants = 2}) {}
+  struct Sizes {
+    std::uint32_t slots = 2;
+  };
+
+  explicit Ledger(const Sizes& sizes) : memory_({.slots = sizes.slots, .participants = 2}) {}
 
   [[nodiscard]] const SharedRing& ring() const { return memory_.ring(); }
 
-  void submit(ParticipantIndex by, std::uint64_t id) {
-    if (memory_.producer(by).submit(contents_of(id)).outcome == SubmitOutcome::submitted) {
-      accepted_.push_back(id);
-    }
+  bool submit(ParticipantIndex by, std::uint64_t id) {
+    const Submitted submitted = memory_.producer(by).submit(contents_of(id));
+    if (submitted.outcome != SubmitOutcome::submitted) return false;
+    accepted_.push_back(id);
+    return true;
   }
 
   // Sleeps until there is room; others make it.
   void submit_or_sleep(ParticipantIndex by, std::uint64_t id) {
-    const std::size_t before = accepted_.size();
-    for (submit(by, id); accepted_.size() == before;) {
-      const SharedSleepers sleepers = ring().sleepers(Awaited::room);
-      const auto ticket = sleepers.announce(by);
-      submit(by, id);
-      if (accepted_.size() > before) return sleepers.withdraw(ticket);
-      sleepers.park(ticket, kForever);
-    }
+    do_or_sleep(ring(), {by, Awaited::room}, [&] { return submit(by, id); });
   }
 
   bool work_once(ParticipantIndex by) {
@@ -62,35 +53,13 @@ class Ledger {
 
   // As a worker does that sleeps when it finds nothing, until it has run one task.
   void work_or_sleep(ParticipantIndex by) {
-    while (!work_once(by)) {
-      const SharedSleepers sleepers = ring().sleepers(Awaited::work);
-      const auto ticket = sleepers.announce(by);
-      if (work_once(by)) return sleepers.withdraw(ticket);
-      sleepers.park(ticket, kForever);
-    }
+    do_or_sleep(ring(), {by, Awaited::work}, [&] { return work_once(by); });
   }
   void settle_or_sleep(ParticipantIndex by) {
-    while (!settle_once(by)) {
-      const SharedSleepers sleepers = ring().sleepers(Awaited::results);
-      const auto ticket = sleepers.announce(by);
-      if (settle_once(by)) return sleepers.withdraw(ticket);
-      sleepers.park(ticket, kForever);
-    }
+    do_or_sleep(ring(), {by, Awaited::results}, [&] { return settle_once(by); });
   }
 
-  void sweep() {
-    std::array<Settling, 1> found;  // so that a sweep returns with what it found, unfinished
-    const RingSupervisor supervisor = memory_.supervisor(kSupervisor);
-    for (;;) {
-      const SweepResult swept = supervisor.sweep(kDead, found);
-      for (std::uint32_t i = 0; i < swept.count; ++i) {
-        require(supervisor.contents(found[i]).id != 0, "what was swept is a task");
-        if (supervisor.retry(found[i]) != RetryOutcome::retried)
-          require(false, "it can be retried");
-      }
-      if (swept.outcome == SweepOutcome::complete) return;
-    }
-  }
+  void sweep() { sweep_dead(memory_.supervisor(kSupervisor)); }
 
   // Claims a task and is never seen again.
   void claim_and_die() { static_cast<void>(memory_.worker(kDead).claim()); }
@@ -114,19 +83,14 @@ class Ledger {
       require(delivered_[id] == 1, "each accepted task is delivered once");
     }
     require(delivered_.size() == accepted_.size(), "nothing else is delivered");
+    expect_slots_free(ring());
     const std::uint32_t slots = ring().geometry().slots;
-    for (SlotIndex slot = 0; slot < slots; ++slot) {
-      require(ring().word(slot).state == SlotState::free, "every slot is free");
-    }
     for (std::uint32_t i = 0; i < slots; ++i) {
       require(ring().free().take(SlotState::free, 0).outcome == TakeOutcome::taken,
               "the free ring leads to every slot");
     }
     require(ring().free().take(SlotState::free, 0).outcome == TakeOutcome::empty, "and no further");
-    require(ring().damage() == 0, "nothing is damaged");
-    for (const Awaited awaited : {Awaited::work, Awaited::results, Awaited::room}) {
-      require(ring().sleepers(awaited).asleep_approx() == 0, "nobody is left announced");
-    }
+    expect_at_rest(ring());
   }
 
  private:
@@ -155,27 +119,11 @@ class Ledger {
   std::map<std::uint64_t, int> delivered_;
 };
 
-using Shared = std::shared_ptr<Ledger>;
-using Body = std::function<void(Ledger&)>;
-
-struct Plan {
-  std::string name;
-  std::uint32_t slots = 2;
-  std::function<void(Ledger&)> before = [](Ledger&) {};
-  std::vector<Body> threads;
-  Limits limits = {.preemptions = 3, .stale_reads = 1};
-};
+using Plan = RingPlan<Ledger>;
+using Body = Plan::Body;
 
 Scenario scenario(const Plan& plan) {
-  return {.name = plan.name,
-          .setup =
-              [=](Program& program) {
-                auto ledger = std::make_shared<Ledger>(plan.slots);
-                plan.before(*ledger);
-                for (const Body& body : plan.threads) program.thread([=] { body(*ledger); });
-                program.at_end([=] { ledger->expect_balanced(); });
-              },
-          .limits = plan.limits};
+  return scenario_of(plan);
 }
 
 Body submits(ParticipantIndex by, std::uint64_t id) {
@@ -193,11 +141,11 @@ std::vector<Scenario> ways() {
                 .before = [](Ledger& l) { l.submit(0, 1), l.submit(0, 2); },
                 .threads = {kWorks, [](Ledger& l) { l.work_once(kSupervisor); }}}),
       scenario({.name = "one slot, all the way round, twice",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .threads = {[](Ledger& l) { l.submit(1, 1), l.submit_or_sleep(1, 2); },
                             [](Ledger& l) { l.work_or_sleep(0), l.settle_once(0); }}}),
       scenario({.name = "producer, worker, supervisor",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .threads = {submits(0, 1), kWorks, kSettles}}),
       scenario({.name = "two supervisors",
                 .before =
@@ -221,7 +169,7 @@ void leave_old_entries(const Ledger& ledger) {
 std::vector<Scenario> old_entries() {
   return {
       scenario({.name = "old entries fit again",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .before = leave_old_entries,
                 .threads = {submits(0, 1), kWorks, kSettles}}),
   };
@@ -232,15 +180,15 @@ void leave(Ledger& ledger, SlotState state);
 std::vector<Scenario> sleeping() {
   return {
       scenario({.name = "a sweep wakes who sleeps",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .before = [](Ledger& l) { leave(l, SlotState::ready); },
                 .threads = {[](Ledger& l) { l.sweep(); },
                             [](Ledger& l) { l.work_or_sleep(kSupervisor); }}}),
       scenario({.name = "a worker sleeps",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .threads = {submits(0, 1), [](Ledger& l) { l.work_or_sleep(kWorker); }}}),
       scenario({.name = "a supervisor sleeps",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .before = [](Ledger& l) { l.submit(0, 1); },
                 .threads = {kWorks, [](Ledger& l) { l.settle_or_sleep(kSupervisor); }}}),
       scenario({.name = "two workers sleep",
@@ -279,17 +227,17 @@ std::vector<Scenario> sweeping() {
                              .threads = {sweeps, submits(0, 1), works},
                              .limits = {.preemptions = 2, .stale_reads = 1}}));
     list.push_back(scenario({.name = "two sweeps of a slot left " + name,
-                             .slots = 1,
+                             .sizes = {.slots = 1},
                              .before = [state = state](Ledger& l) { leave(l, state); },
                              .threads = {sweeps, sweeps}}));
   }
   list.push_back(scenario({.name = "sweep beside who is called off",
-                           .slots = 1,
+                           .sizes = {.slots = 1},
                            .before = [](Ledger& l) { leave(l, SlotState::claimed); },
                            .threads = {sweeps, [](Ledger& l) { l.cancel({0, 1}); }, works}}));
   list.push_back(
       scenario({.name = "sweep of who has just claimed",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .threads = {submits(0, 1), [](Ledger& l) { l.claim_and_die(); }, sweeps}}));
   return list;
 }
@@ -298,7 +246,7 @@ std::vector<Scenario> cancelling() {
   const Body cancels = [](Ledger& l) { l.cancel({0, 1}); };
   return {
       scenario({.name = "a task is called off on its way",
-                .slots = 1,
+                .sizes = {.slots = 1},
                 .before = [](Ledger& l) { l.submit(0, 1); },
                 .threads = {cancels, kWorks, kSettles}}),
   };
@@ -322,12 +270,6 @@ TEST(SharedRingModel, WhatADeathLeftIsSweptWhileOthersGoOn) {
 
 TEST(SharedRingModel, CallingOffLosesNothing) {
   expect_all_hold(cancelling());
-}
-
-std::vector<Scenario> joined(const std::vector<std::vector<Scenario>>& lists) {
-  std::vector<Scenario> all;
-  for (const std::vector<Scenario>& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
 }
 
 TEST(SharedRingModel, EveryOrderOfTheRingsIsNeeded) {
