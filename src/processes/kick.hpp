@@ -1,4 +1,4 @@
-// kick.hpp: wakes a thread that waits in poll().
+// kick.hpp: wakes a thread that waits in poll() or epoll_wait().
 //
 // Thread safety: any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// output_capture.cpp: one thread that reads all pipes, and an eventfd to tell it what to do next.
+// output_capture.cpp: one thread that reads all pipes, and a kick to tell it what to do next.
 #include <array>
 #include <cerrno>
 #include <exception>
@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <string>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <system_error>
 #include <thread>
@@ -19,6 +18,8 @@
 #include <muster/processes/line_splitter.hpp>
 #include <muster/processes/output_capture.hpp>
 #include <muster/sync/mutex.hpp>
+
+#include "processes/kick.hpp"
 
 namespace muster {
 namespace {
@@ -34,8 +35,8 @@ constexpr std::uint64_t kCommands = 0;  // pipes are counted from 1
 class OutputCapture::Reader {
  public:
   explicit Reader(OutputOptions options) : options_(std::move(options)) {
-    if (!events_ || !wake_) fail("prepare to read the output of workers");
-    watch(wake_.get(), kCommands);
+    if (!events_) fail("prepare to read the output of workers");
+    watch(kick_.descriptor(), kCommands);
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {
@@ -55,7 +56,7 @@ class OutputCapture::Reader {
       if (stopping_) throw Stopped("the output of workers is no longer read");
       opened_.emplace_back(worker, stream, std::move(to_read), options_.max_line_bytes);
     }
-    wake();
+    kick_.give();
     return to_write;
   }
 
@@ -64,7 +65,7 @@ class OutputCapture::Reader {
       const MutexLock lock(mutex_);
       finished_.push_back(worker);
     }
-    wake();
+    kick_.give();
   }
 
   void stop() {
@@ -74,7 +75,7 @@ class OutputCapture::Reader {
       stopping_ = true;
       thread.swap(thread_);
     }
-    wake();
+    kick_.give();
     if (thread.joinable()) thread.join();
   }
 
@@ -99,11 +100,6 @@ class OutputCapture::Reader {
     }
   }
 
-  void wake() {
-    const std::uint64_t one = 1;
-    (void)!write(wake_.get(), &one, sizeof one);  // if it is full, the thread is being woken
-  }
-
   void run() {
     for (bool goes_on = true; goes_on;) {
       std::array<epoll_event, 64> happened{};
@@ -124,8 +120,7 @@ class OutputCapture::Reader {
 
   // False: stop.
   bool obey() {
-    std::uint64_t times = 0;
-    (void)!read(wake_.get(), &times, sizeof times);
+    kick_.take();
     std::vector<Pipe> opened;
     std::vector<std::uint64_t> finished;
     bool stopping = false;
@@ -206,8 +201,8 @@ class OutputCapture::Reader {
 
   // Fixed at construction.
   const OutputOptions options_;
+  const Kick kick_;
   const FileDescriptor events_{epoll_create1(EPOLL_CLOEXEC)};
-  const FileDescriptor wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 
   // The reading thread only.
   Pipes pipes_;
