@@ -50,8 +50,9 @@ class MUSTER_API ProcessPool {
   ProcessPool& operator=(const ProcessPool&) = delete;
 
   // Has a worker run the task of this name. Throws InvalidArgument if the workers have none, the
-  // payload is too large, or an option is wrong; all else is told by the future. If as many tasks
-  // wait as may, it does what the options' `admission` says: it waits for room, unless told.
+  // payload is too large or cannot be written for command workers, or an option is wrong; all else
+  // is told by the future. If as many tasks wait as may, it does what the options' `admission`
+  // says: it waits for room, unless told.
   [[nodiscard]] Future<Bytes> exec(std::string_view name, Bytes payload = {},
                                    ExecOptions options = {});
 

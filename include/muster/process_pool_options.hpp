@@ -51,6 +51,11 @@ struct CommandOptions {
 
   PayloadForm payload_form = PayloadForm::text;
 
+  // The longest line that they are given, its end included; at least 1. A task that needs a longer
+  // one is refused by exec(). By default the largest payload fits as base64, and as text unless
+  // nearly all of it must be escaped.
+  std::size_t max_request_bytes = std::size_t{128} << 20;
+
   // The longest line that they may write; at least 1. What is longer fails its task.
   std::size_t max_line_bytes = std::size_t{1} << 20;
 

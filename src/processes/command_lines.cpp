@@ -20,22 +20,57 @@ std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
 }
 
-std::string payload_field(const CommandRequest& request) {
+// What makes it no line at all, however long.
+std::vector<BadField> form_problems(const CommandRequest& request) {
+  std::vector<BadField> bad;
+  if (!is_utf8(request.task)) {
+    bad.push_back({"task", quoted(excerpt(request.task)), "must be UTF-8"});
+  }
   if (request.form == PayloadForm::json) {
     const std::string problem = json_problem(request.payload, kMaxLineDepth - 1);
     if (!problem.empty()) {
-      throw InvalidArgument({.field = "payload",
-                             .value = quoted(excerpt(request.payload)),
-                             .rule = "must be JSON: " + problem});
+      bad.push_back({"payload", quoted(excerpt(request.payload)), "must be JSON: " + problem});
     }
-    std::string json(request.payload);
-    std::replace_if(json.begin(), json.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-    return R"("payload":)" + json;
   }
-  if (request.form == PayloadForm::text && is_utf8(request.payload)) {
-    return R"("payload":)" + to_json_string(request.payload);
-  }
-  return R"("payload_base64":")" + to_base64(request.payload) + '"';
+  return bad;
+}
+
+// A request is what stands before the payload, the payload, and its end. Requires of all three: it
+// has no form_problems().
+constexpr std::string_view kRequestEnd = "}\n";
+
+PayloadForm written_form(const CommandRequest& request) {
+  if (request.form != PayloadForm::text || is_utf8(request.payload)) return request.form;
+  return PayloadForm::base64;
+}
+
+std::string request_begin(const CommandRequest& request, PayloadForm form) {
+  return R"({"id":)" + std::to_string(request.id) + R"(,"task":)" + to_json_string(request.task) +
+         (form == PayloadForm::base64 ? R"(,"payload_base64":)" : R"(,"payload":)");
+}
+
+std::string written_payload(std::string_view payload, PayloadForm form) {
+  if (form == PayloadForm::text) return to_json_string(payload);
+  if (form == PayloadForm::base64) return quoted(to_base64(payload));
+  std::string json(payload);
+  std::replace_if(json.begin(), json.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return json;
+}
+
+std::size_t request_bytes(const CommandRequest& request) {
+  const PayloadForm form = written_form(request);
+  const std::size_t around = request_begin(request, form).size() + kRequestEnd.size();
+  if (form == PayloadForm::text) return around + json_string_bytes(request.payload);
+  if (form == PayloadForm::base64) return around + base64_bytes(request.payload.size()) + 2;
+  return around + request.payload.size();
+}
+
+// Is it so far from the bound that nothing need be counted?
+bool is_surely_shorter(const CommandRequest& request, std::size_t max_request_bytes) {
+  constexpr std::size_t kMostAround = 64;  // all that is neither name nor payload
+  constexpr std::size_t kMostPerByte = 6;  // \u0001
+  return request.task.size() + request.payload.size() <=
+         (std::max(max_request_bytes, kMostAround) - kMostAround) / kMostPerByte;
 }
 
 std::optional<std::uint64_t> whole_number(std::string_view written) {
@@ -174,13 +209,23 @@ CommandLine read_object(const SplitLine& line) {
 
 }  // namespace
 
-std::string write_request(const CommandRequest& request) {
-  if (!is_utf8(request.task)) {
-    throw InvalidArgument(
-        {.field = "task", .value = quoted(excerpt(request.task)), .rule = "must be UTF-8"});
+std::vector<BadField> validate(const CommandRequest& request, std::size_t max_request_bytes) {
+  std::vector<BadField> bad = form_problems(request);
+  if (!bad.empty() || is_surely_shorter(request, max_request_bytes)) return bad;
+  if (const std::size_t bytes = request_bytes(request); bytes > max_request_bytes) {
+    bad.push_back({"payload", std::to_string(request.payload.size()) + " bytes",
+                   "must fit into a line of max_request_bytes, " +
+                       std::to_string(max_request_bytes) + ", not " + std::to_string(bytes)});
   }
-  return R"({"id":)" + std::to_string(request.id) + R"(,"task":)" + to_json_string(request.task) +
-         ',' + payload_field(request) + "}\n";
+  return bad;
+}
+
+std::string write_request(const CommandRequest& request) {
+  if (auto bad = form_problems(request); !bad.empty()) throw InvalidArgument(std::move(bad));
+  const PayloadForm form = written_form(request);
+  std::string line = request_begin(request, form);
+  line += written_payload(request.payload, form);
+  return line += kRequestEnd;
 }
 
 CommandLine read_command_line(const SplitLine& line) {

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <iterator>
+#include <limits>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
@@ -33,6 +34,19 @@ Pair make_pair() {
 }
 
 }  // namespace
+
+std::vector<BadField> command_problems(const CommandOptions& options, std::string_view name,
+                                       const Bytes& payload) {
+  const CommandRequest request{.id = std::numeric_limits<std::uint64_t>::max(),  // the longest
+                               .task = name,
+                               .payload = payload.text(),
+                               .form = options.payload_form};
+  std::vector<BadField> bad = validate(request, options.max_request_bytes);
+  for (BadField& problem : bad) {
+    if (problem.field == "task") problem.field = "name";
+  }
+  return bad;
+}
 
 CommandLink::CommandLink(const CommandOptions& options, std::size_t prefetch)
     : form_(options.payload_form),

@@ -1,7 +1,7 @@
 // command_link.hpp: the pipes to and from one command worker.
 //
 // Nothing here waits: what the worker's input has no room for is kept until it has. How much that
-// can be is bounded by the tasks that a worker may have at once.
+// can be is bounded by the tasks that a worker may have at once, and by max_request_bytes for each.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <muster/processes/command_session.hpp>
@@ -18,6 +19,10 @@
 #include "processes/process_task.hpp"
 
 namespace muster {
+
+// Every reason why such workers cannot be sent this task, in the words of exec(); empty: none.
+[[nodiscard]] std::vector<BadField> command_problems(const CommandOptions& options,
+                                                     std::string_view name, const Bytes& payload);
 
 class CommandLink {
  public:
@@ -33,7 +38,8 @@ class CommandLink {
   [[nodiscard]] Ends& worker_ends() noexcept { return worker_ends_; }
   [[nodiscard]] const CommandSession& session() const noexcept { return session_; }
 
-  // Requires: session().has_room(). Throws InvalidArgument if the payload cannot be written so.
+  // Requires: session().has_room(), and a task without command_problems(); else InvalidArgument is
+  // thrown if it cannot be written.
   void send(const TaskOrder& order, Time now);
 
   // No more tasks: the worker should end when it has answered.

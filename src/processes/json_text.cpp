@@ -134,4 +134,16 @@ std::string to_json_string(std::string_view text) {
   return json::serialize(json::string_view(text.data(), text.size()));
 }
 
+std::size_t json_string_bytes(std::string_view text) {
+  std::size_t bytes = text.size() + 2;
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || (c >= '\b' && c <= '\r' && c != '\v')) {
+      bytes += 1;  // such as \n
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      bytes += 5;  // such as \u0001
+    }
+  }
+  return bytes;
+}
+
 }  // namespace muster

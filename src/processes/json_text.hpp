@@ -46,4 +46,7 @@ class JsonMembers {
 // Well-formed text as a string, with its quotes. Requires: is_utf8(text).
 [[nodiscard]] std::string to_json_string(std::string_view text);
 
+// How long that is.
+[[nodiscard]] std::size_t json_string_bytes(std::string_view text);
+
 }  // namespace muster

@@ -66,6 +66,8 @@ std::vector<BadField> validate(const ProcessPoolOptions& options) {
   }
   if (options.command) {
     const CommandOptions& command = *options.command;
+    problems.add_unless(command.max_request_bytes >= 1, "command.max_request_bytes", "0",
+                        "must be at least 1");
     problems.add_unless(command.max_line_bytes >= 1, "command.max_line_bytes", "0",
                         "must be at least 1");
     problems.add_unless(!options.program.empty(), "program", "\"\"",

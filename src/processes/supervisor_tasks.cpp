@@ -125,6 +125,7 @@ std::uint32_t Supervisor::check(std::string_view name, const Bytes& payload,
         {"payload", std::to_string(payload.size()) + " bytes",
          "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
   }
+  if (options_.command && bad.empty()) bad = command_problems(*options_.command, name, payload);
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
   return method.value_or(0);
 }

@@ -28,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <muster/base/api.hpp>
 #include <muster/error.hpp>
@@ -49,8 +50,12 @@ struct CommandRequest {
   PayloadForm form = PayloadForm::text;
 };
 
-// One line with its end. Throws InvalidArgument if the task's name is not UTF-8, or if the payload
-// is to be JSON and is not, or is nested deeper than 63 levels.
+// Every reason why this is no line of at most so many bytes, its end included; empty: it is one.
+// The task's name must be UTF-8, and the payload, if it is to be JSON, at most 63 levels deep.
+[[nodiscard]] MUSTER_API std::vector<BadField> validate(const CommandRequest& request,
+                                                        std::size_t max_request_bytes);
+
+// One line with its end, as long as it gets. Throws InvalidArgument, for the reasons above.
 [[nodiscard]] MUSTER_API std::string write_request(const CommandRequest& request);
 
 // The task is done.

@@ -159,6 +159,33 @@ TEST(WriteRequest, WhatCannotBeWrittenIsRefusedWithItsReason) {
             std::string::npos);
 }
 
+// Whatever the escaping makes of it, and however near the bound it is.
+TEST(WriteRequest, ARequestIsRefusedIfItsLineIsLongerThanTheBoundAndOnlyThen) {
+  const auto expect_exact = [](const CommandRequest& request) {
+    const std::size_t bytes = write_request(request).size();
+    EXPECT_EQ(validate(request, bytes), std::vector<BadField>{}) << request.payload;
+    EXPECT_EQ(
+        validate(request, bytes - 1),
+        (std::vector<BadField>{{"payload", std::to_string(request.payload.size()) + " bytes",
+                                "must fit into a line of max_request_bytes, " +
+                                    std::to_string(bytes - 1) + ", not " + std::to_string(bytes)}}))
+        << request.payload;
+    EXPECT_EQ(validate(request, 1).size(), 1U);
+  };
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string bytes(300, static_cast<char>(byte));
+    expect_exact({.id = 1, .task = "t", .payload = bytes});
+    if (byte < 128) expect_exact({.id = 1, .task = bytes, .payload = ""});
+  }
+  Random random(7);
+  for (int round = 0; round < 500; ++round) {
+    const std::string bytes = random_bytes(random);
+    expect_exact({.id = UINT64_MAX, .task = "t", .payload = bytes});
+    expect_exact({.id = 1, .task = "t", .payload = bytes, .form = PayloadForm::base64});
+  }
+  expect_exact({.id = 1, .task = "t", .payload = "[1,\n 2]", .form = PayloadForm::json});
+}
+
 TEST(WriteRequest, AJsonPayloadOfTheGreatestDepthCanBeReadBackAsAResult) {
   const std::string deep = std::string(63, '[') + std::string(63, ']');
   EXPECT_EQ(told(read(R"({"id":1,"ok":)" + deep + "}")), "answer 1: " + deep);

@@ -116,6 +116,36 @@ TEST(CommandPool, LargePayloadsGoThroughWithoutWaitingForEachOther) {
   for (auto& one : all) EXPECT_EQ(one.get().size(), std::size_t{1} << 20);
 }
 
+TEST(CommandPool, WhatCannotBeALineForItIsRefusedAtOnce) {
+  ProcessPoolOptions options = shell_worker(R"(echo "{\"id\":$id,\"ok\":${#line}}")");
+  options.command = CommandOptions{.max_request_bytes = 1000};
+  ProcessPool pool(options);
+  const auto fields = [](ProcessPool& of, std::string_view name, Bytes payload) {
+    std::vector<std::string> names;
+    try {
+      (void)of.exec(name, std::move(payload));
+    } catch (const InvalidArgument& error) {
+      for (const BadField& bad : error.bad_fields()) names.push_back(bad.field);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(pool.exec("x", std::string(900, 'a')).get().text(), "932");
+  EXPECT_EQ(fields(pool, "x", std::string(1000, 'a')), Names{"payload"});
+  EXPECT_EQ(fields(pool, "x", std::string(600, '\n')), Names{"payload"}) << "each is two bytes";
+  EXPECT_EQ(fields(pool, "x", std::string(800, '\xff')), Names{"payload"}) << "it is base64";
+  EXPECT_EQ(fields(pool, std::string(1000, 'x'), {}), Names{"payload"});
+  EXPECT_EQ(fields(pool, "\xff", {}), Names{"name"});
+  const std::vector<Bytes> payloads = {"a", std::string(1000, 'a')};
+  EXPECT_THROW((void)pool.exec_many("x", payloads), InvalidArgument);
+  EXPECT_EQ(pool.metrics().submitted, 1U);
+
+  options.command = CommandOptions{.payload_form = PayloadForm::json};
+  ProcessPool of_json(options);
+  EXPECT_EQ(fields(of_json, "x", "{no"), Names{"payload"});
+  EXPECT_EQ(of_json.exec("x", "[1]").get().text(), "33");
+}
+
 TEST(CommandPool, TasksThatItDoesNotKnowAreRefused) {
   ProcessPoolOptions options = shell_worker(R"(echo "{\"id\":$id,\"ok\":1}")");
   options.command->tasks = {"x"};
@@ -125,7 +155,7 @@ TEST(CommandPool, TasksThatItDoesNotKnowAreRefused) {
   EXPECT_THROW((void)pool.exec("y"), InvalidArgument);
   EXPECT_THROW((void)pool.exec("x", {}, {.capability = "gpu"}), InvalidArgument);
   options.program.clear();
-  options.command->max_line_bytes = 0;
+  options.command = CommandOptions{.max_request_bytes = 0, .max_line_bytes = 0};
   EXPECT_THROW(ProcessPool bad(options), InvalidArgument);
 }
 
