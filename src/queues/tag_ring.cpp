@@ -10,12 +10,9 @@ namespace {
 // How often others may be faster before take() gives up.
 constexpr unsigned kMostTries = 64;
 
-// And put(), which cannot give up halfway: so many are not contention but a damaged ring.
+// And put(), which cannot give up halfway: so many, for whatever reasons, are not contention but a
+// damaged ring.
 constexpr unsigned kEndlessTries = 10'000;
-
-// How often put() may find itself a lap behind. Each time others have gone all round the ring
-// between two of its instructions; so many are a damaged ring too.
-constexpr unsigned kMostLapsBehind = 1'000;
 
 // Spins twice as long each time. No yielding: there is not always a system to yield to.
 class Pause {
@@ -76,7 +73,6 @@ bool TagRing::full(std::uint64_t position) const noexcept {
 
 PutOutcome TagRing::put(Tag tag) const noexcept {
   Pause pause;
-  unsigned laps_behind = 0;
   for (unsigned tries = 0; tries < kEndlessTries; ++tries) {
     // relaxed: an old tail is found out by its cell.
     const std::uint64_t position = parts_.ends->tail.position.load(relaxed);
@@ -89,8 +85,9 @@ PutOutcome TagRing::put(Tag tag) const noexcept {
       continue;
     }
     if (found != cycle - 1) {
-      if (++laps_behind > kMostLapsBehind) break;
-      pause();
+      // In a sound ring others have gone all round between our two loads, and the next look finds
+      // them: no growing pause. In a damaged one it stays so, and we must soon be done.
+      spin_pause();
       continue;
     }
     if (full(position)) {
