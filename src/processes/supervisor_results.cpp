@@ -21,6 +21,39 @@ constexpr Duration kLongestSleep = std::chrono::seconds(1);
 // The pool whose results this thread settles right now, and whose seat it has.
 thread_local const Supervisor* collects_for = nullptr;
 
+// Verdicts that this thread says, one after the other. What follows one of them may wait for
+// another that is still to be said, here or further out; nobody else has those.
+class Saying {
+ public:
+  explicit Saying(std::vector<Verdict>& verdicts) noexcept
+      : verdicts_(verdicts), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~Saying() { innermost_ = outer_; }
+  Saying(const Saying&) = delete;
+  Saying& operator=(const Saying&) = delete;
+
+  void say_rest() {
+    while (next_ < verdicts_.size()) verdicts_[next_++].pronounce();
+  }
+
+  // Whatever this thread has begun to say.
+  static void say_all() {
+    for (Saying* saying = innermost_; saying != nullptr; saying = saying->outer_) {
+      saying->say_rest();
+    }
+  }
+
+ private:
+  static thread_local Saying* innermost_;
+
+  std::vector<Verdict>& verdicts_;
+  Saying* const outer_;
+  std::size_t next_ = 0;
+};
+
+thread_local Saying* Saying::innermost_ = nullptr;
+
 // Keeps an extent of a worker's memory until the last who looks at it is gone, also if the worker
 // and its pool have gone before.
 class PinnedExtent {
@@ -140,7 +173,7 @@ bool Supervisor::is_collecting() const noexcept {
 // By those who do not have the seat. Whoever has it may wait for one of these.
 void Supervisor::pronounce(std::vector<Verdict> verdicts) {
   if (verdicts.empty()) return;
-  for (Verdict& verdict : verdicts) verdict.pronounce();
+  Saying(verdicts).say_rest();
   bell_.ring();
 }
 
@@ -154,7 +187,7 @@ void Supervisor::collect() {
     verdicts.swap(verdicts_);
   }
   const Supervisor* const before = std::exchange(collects_for, this);
-  for (Verdict& verdict : verdicts) verdict.pronounce();
+  Saying(verdicts).say_rest();
   collects_for = before;
   verdicts.clear();
   spare_ = std::move(verdicts);
@@ -180,6 +213,7 @@ void Supervisor::leave_seat() {
 }
 
 void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept {
+  Saying::say_all();
   if (collects_for == this) {  // what follows a task waits for another one
     seat_.is_held();
     collect_until_settled(awaited, deadline);
