@@ -18,6 +18,9 @@ namespace {
 // A wake may be missed if a worker has spoilt the bell.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
 
+// How often one who leaves the seat collects what came meanwhile, before the clerk has to.
+constexpr unsigned kMostLastLooks = 4;
+
 // The pool whose results this thread settles right now, and whose seat it has.
 thread_local const Supervisor* collects_for = nullptr;
 
@@ -202,11 +205,13 @@ bool Supervisor::has_results() const {
   return false;
 }
 
-// From here on the clerk is on call. What came before it was must not be left behind.
+// From here on the clerk is on call. What came before it was must not be left behind; but if there
+// is no end to that, the clerk is called.
 void Supervisor::leave_seat() {
-  for (;;) {
+  for (unsigned looks = 0;; ++looks) {
     (void)bell_.sleepers().announce(kClerk);
     if (!has_results()) return;
+    if (looks == kMostLastLooks) return bell_.ring();
     bell_.sleepers().forget(kClerk);
     collect();
   }
@@ -233,6 +238,7 @@ void Supervisor::collect_until_settled(const FutureStateBase& awaited, Time dead
   while (!awaited.is_settled()) {
     if (has_results()) {
       collect();
+      if (deadline != Time::max() && quick_now() >= deadline) return;
       spell.reset();
       continue;
     }

@@ -2,6 +2,7 @@
 // same.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,63 @@ namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
+
+using Clock = std::chrono::steady_clock;
+
+// Whenever the collector has taken one result, the next is there already: what follows each asks
+// for another and takes its time. Ends by itself.
+class EndlessResults {
+ public:
+  explicit EndlessResults(ProcessPool& pool) : pool_(pool) {}
+
+  void begin(int after_ms) { follow(pool_.call<Bytes>("sleep_ms", after_ms)); }
+  void stop() { stops_ = true; }
+
+  [[nodiscard]] int count() const { return count_; }
+
+ private:
+  void follow(Future<Bytes> result) {
+    (void)std::move(result).then([this](const Bytes&) {
+      ++count_;
+      if (stops_ || Clock::now() > end_) return;
+      Future<Bytes> next = pool_.call<Bytes>("sleep_ms", 0);
+      pause_for(5ms);
+      follow(std::move(next));
+    });
+  }
+
+  ProcessPool& pool_;
+  const Clock::time_point end_ = Clock::now() + 5s;
+  std::atomic<bool> stops_ = false;
+  std::atomic<int> count_ = 0;
+};
+
+// How long `wait` takes while results come without end.
+Clock::duration time_of(ProcessPool& pool, const std::function<void()>& wait) {
+  EndlessResults results(pool);
+  results.begin(20);
+  const Clock::time_point began = Clock::now();
+  wait();
+  const Clock::duration taken = Clock::now() - began;
+  EXPECT_GT(results.count(), 0) << "none came while it waited";
+  results.stop();
+  (void)pool.stop({.mode = Stop::discard});
+  return taken;
+}
+
+TEST(ProcessPoolWaiting, ADeadlineIsKeptWhileResultsKeepComing) {
+  ProcessPool pool({.workers = 2});
+  Future<Bytes> slow = pool.call<Bytes>("hang");
+  FutureStatus status = FutureStatus::ready;
+  EXPECT_LT(time_of(pool, [&] { status = slow.wait_for(60ms); }), 2s);
+  EXPECT_EQ(status, FutureStatus::pending);
+}
+
+TEST(ProcessPoolWaiting, WhoHasItsResultLeavesWhileOthersKeepComing) {
+  ProcessPool pool({.workers = 2});
+  Future<Bytes> mine = pool.call<Bytes>("sleep_ms", 60);
+  EXPECT_LT(time_of(pool, [&] { mine.get(); }), 2s);
+}
 
 // Both results are collected at once, by a clerk who is held up until they are there: the second
 // is in the hands of the very thread that waits for it.
