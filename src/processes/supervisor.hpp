@@ -88,6 +88,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
  private:
   static constexpr const char* kNobodyIsLeft =
       "all workers have died, and none is replaced, since auto_restart is off";
+  static constexpr const char* kStoppedTooEarly = "the pool was stopped before the task began";
 
   // Output is told apart by the run and the member.
   static constexpr unsigned kRunShift = 12;

@@ -103,7 +103,7 @@ StopResult Supervisor::stop(const StopOptions& options) {
     if (options.mode == Stop::discard) {
       discards_ = true;
       target_ = 0;
-      drop_waiting("the pool was stopped before the task began");
+      drop_waiting(kStoppedTooEarly);
       for (const auto& member : members_) kill(*member, EndReason::asked);
     }
     verdicts.swap(verdicts_);

@@ -227,6 +227,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
     }
   }
   if (nobody_is_left()) drop_waiting(kNobodyIsLeft);
+  if (discards_) drop_waiting(kStoppedTooEarly);  // what it was given and had not begun
   if (member.id < target_) ++member.restarts;
   if (member.is_removed) {
     notices_.tell([&] { return WorkerRemoved{member.id}; });

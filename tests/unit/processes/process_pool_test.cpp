@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -81,6 +82,14 @@ TEST(ProcessPool, WhatFollowsATaskMayWaitForOthersButNotStopThePool) {
   auto stops = pool.call<Bytes>("sleep_ms", 20).then([&pool](const Bytes&) { (void)pool.stop(); });
   EXPECT_THROW(stops.get(), WouldDeadlock);
   EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+}
+
+TEST(ProcessPool, DiscardingAlsoEndsWhatAWorkerWasGivenAndHasNotBegun) {
+  ProcessPool pool({.workers = 1, .prefetch = 2});
+  const Future<Bytes> running = pool.exec("hang");
+  Future<Bytes> given = pool.exec("echo");
+  EXPECT_EQ(pool.stop({.mode = Stop::discard, .timeout = 10s}).unfinished, 0U);
+  EXPECT_EQ(thrown_by<Stopped>(std::move(given)), "the pool was stopped before the task began");
 }
 
 TEST(ProcessPool, WhatATaskThrowsIsToldByItsFuture) {
