@@ -38,11 +38,12 @@
 #include "processes/kick.hpp"
 #include "processes/member.hpp"
 #include "processes/member_lists.hpp"
+#include "processes/seat.hpp"
 #include "processes/waiting_tasks.hpp"
 
 namespace muster {
 
-class Supervisor : public std::enable_shared_from_this<Supervisor> {
+class Supervisor final : public std::enable_shared_from_this<Supervisor>, private Seat::Results {
  public:
   // Starts nothing. Requires: valid options.
   explicit Supervisor(ProcessPoolOptions options);
@@ -161,11 +162,9 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool take_result(Member& member, const Settling& settling, Time now) MUSTER_REQUIRES(mutex_);
   Bytes keep_or_copy(const Member& member, const Settling& settling,
                      std::span<const std::byte> bytes) MUSTER_REQUIRES(mutex_);
-  void collect() MUSTER_REQUIRES(seat_);
-  bool has_results() const MUSTER_REQUIRES(seat_);
-  void collect_until_settled(const FutureStateBase& awaited, Time deadline) MUSTER_REQUIRES(seat_);
+  void collect() override;
+  [[nodiscard]] bool has_results() const override;
   [[nodiscard]] bool is_collecting() const noexcept;  // by this thread
-  void leave_seat() MUSTER_REQUIRES(seat_);
   void serve_as_clerk();
   void pronounce(std::vector<Verdict> verdicts);
 
@@ -223,9 +222,10 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   // Held by whoever ends the workers, for others to wait. Taken before mutex_.
   Mutex ending_;
 
-  // Guarded by seat_: who collects. Taken before mutex_.
-  Mutex seat_;
-  std::vector<Verdict> spare_ MUSTER_GUARDED_BY(seat_);  // an empty one with room
+  Seat seat_;  // taken before mutex_
+
+  // By whoever has the seat.
+  std::vector<Verdict> spare_;  // an empty one with room
 
   // Guarded by mutex_.
   mutable Mutex mutex_;

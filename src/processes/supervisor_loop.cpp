@@ -1,5 +1,6 @@
 // supervisor_loop.cpp: starting, stopping, and what happens at its time.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <poll.h>
 #include <string>
@@ -13,6 +14,9 @@
 
 namespace muster {
 namespace {
+
+// Of who waits: a wake may be missed if a worker has spoilt the bell.
+constexpr Duration kLongestSleep = std::chrono::seconds(1);
 
 // Half of the extents are for payloads. The others are for results, some of which users may still
 // be looking at.
@@ -36,6 +40,7 @@ Supervisor::Supervisor(ProcessPoolOptions options)
       geometry_(geometry_for(options_)),
       watermarks_(options_.admission),
       bell_(Bell::create()),
+      seat_(bell_.sleepers(), *this, {idle_time_of_waiter(options_.idle), kLongestSleep}),
       ring_(options_.affinity.virtual_nodes),
       chooser_(options_.strategy, options_.weights, a_seed()),
       random_(a_seed()),

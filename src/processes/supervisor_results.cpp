@@ -1,25 +1,14 @@
 // supervisor_results.cpp: how results come back, and who takes them.
-#include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include <muster/base/log.hpp>
 #include <muster/base/quick_clock.hpp>
 #include <muster/queues/ring_extents.hpp>
-#include <muster/sync/backoff.hpp>
 
-#include "processes/idle_time.hpp"
 #include "processes/supervisor.hpp"
 
 namespace muster {
 namespace {
-
-// A wake may be missed if a worker has spoilt the bell.
-constexpr Duration kLongestSleep = std::chrono::seconds(1);
-
-// How often one who leaves the seat collects what came meanwhile, before the clerk has to.
-constexpr unsigned kMostLastLooks = 4;
 
 // The pool whose results this thread settles right now, and whose seat it has.
 thread_local const Supervisor* collects_for = nullptr;
@@ -205,79 +194,23 @@ bool Supervisor::has_results() const {
   return false;
 }
 
-// From here on the clerk is on call. What came before it was must not be left behind; but if there
-// is no end to that, the clerk is called.
-void Supervisor::leave_seat() {
-  for (unsigned looks = 0;; ++looks) {
-    (void)bell_.sleepers().announce(kClerk);
-    if (!has_results()) return;
-    if (looks == kMostLastLooks) return bell_.ring();
-    bell_.sleepers().forget(kClerk);
-    collect();
-  }
-}
-
 void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept {
   Saying::say_all();
   if (collects_for == this) {  // what follows a task waits for another one
-    seat_.is_held();
-    collect_until_settled(awaited, deadline);
-    return;
-  }
-  if (!seat_.try_lock()) return;
-  bell_.sleepers().forget(kClerk);
-  collect_until_settled(awaited, deadline);
-  leave_seat();
-  seat_.unlock();
-}
-
-void Supervisor::collect_until_settled(const FutureStateBase& awaited, Time deadline) {
-  const SharedSleepers& sleepers = bell_.sleepers();
-  const IdleTime patience = idle_time_of_waiter(options_.idle);
-  std::optional<IdleSpell> spell;
-  while (!awaited.is_settled()) {
-    if (has_results()) {
-      collect();
-      if (deadline != Time::max() && quick_now() >= deadline) return;
-      spell.reset();
-      continue;
-    }
-    const Time now = quick_now();
-    if (now >= deadline) return;
-    if (!spell) spell.emplace(patience, now);
-    if (const IdleSpell::Step step = spell->next(now); step != IdleSpell::Step::sleep) {
-      if (step == IdleSpell::Step::spin) {
-        spin_pause();
-      } else {
-        std::this_thread::yield();
-      }
-      continue;
-    }
-    const SharedSleepers::Ticket ticket = sleepers.announce(kWaiter);
-    if (has_results() || awaited.is_settled()) {
-      sleepers.withdraw(ticket);
-    } else {
-      sleepers.park(ticket, std::min<Duration>(deadline - now, kLongestSleep).count());
-    }
+    seat_.attend_nested(awaited, deadline);
+  } else {
+    seat_.attend(awaited, deadline);
   }
 }
 
-// Sleeps until it is called. Waits for the seat, since whoever is just leaving it has called us for
-// what came too late for him.
 void Supervisor::serve_as_clerk() {
-  const SharedSleepers& sleepers = bell_.sleepers();
   for (;;) {
-    const SharedSleepers::Ticket ticket = sleepers.ticket(kClerk);
+    const SharedSleepers::Ticket ticket = seat_.clerk_ticket();
     {
       const MutexLock lock(mutex_);
       if (clerk_stops_) return;
     }
-    {
-      const MutexLock seat(seat_);
-      collect();
-      leave_seat();
-    }
-    sleepers.park(ticket, kForever);
+    seat_.serve_as_clerk(ticket);
   }
 }
 

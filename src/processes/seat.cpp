@@ -1,0 +1,101 @@
+// seat.cpp: the steps of taking the seat, sleeping in it and leaving it.
+#include "processes/seat.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include <muster/base/quick_clock.hpp>
+
+#include "processes/bell.hpp"
+
+namespace muster {
+namespace {
+
+// How often one who leaves the seat collects what came meanwhile, before the clerk has to.
+constexpr unsigned kMostLastLooks = 4;
+
+}  // namespace
+
+void Seat::attend(const FutureStateBase& awaited, Time deadline) {
+  if (!mutex_.try_lock()) return;
+  bell_.forget(kClerk);
+  collect_until_settled(awaited, deadline);
+  leave();
+  mutex_.unlock();
+}
+
+void Seat::attend_nested(const FutureStateBase& awaited, Time deadline) {
+  mutex_.is_held();
+  collect_until_settled(awaited, deadline);
+}
+
+SharedSleepers::Ticket Seat::clerk_ticket() const noexcept {
+  return bell_.ticket(kClerk);
+}
+
+// Waits for the seat, since whoever is just leaving it has called us for what came too late for
+// him.
+void Seat::serve_as_clerk(const SharedSleepers::Ticket& ticket) {
+  {
+    const MutexLock lock(mutex_);
+    results_.collect();
+    leave();
+  }
+  bell_.park(ticket, kForever);
+}
+
+// From here on the clerk is on call. What came before it was must not be left behind; but if there
+// is no end to that, the clerk is called.
+void Seat::leave() {
+  for (unsigned looks = 0;; ++looks) {
+    (void)bell_.announce(kClerk);
+    if (!results_.has_results()) return;
+    if (looks == kMostLastLooks) {
+      bell_.wake(1);
+      return;
+    }
+    bell_.forget(kClerk);
+    results_.collect();
+  }
+}
+
+void Seat::collect_until_settled(const FutureStateBase& awaited, Time deadline) {
+  std::optional<IdleSpell> spell;
+  while (!awaited.is_settled()) {
+    if (results_.has_results()) {
+      results_.collect();
+      if (deadline != Time::max() && quick_now() >= deadline) return;
+      spell.reset();
+      continue;
+    }
+    const Time now = quick_now();
+    if (now >= deadline) return;
+    if (!spell) spell.emplace(patience_.idle, now);
+    switch (spell->next(now)) {
+      case IdleSpell::Step::spin:
+        spin_pause();
+        break;
+      case IdleSpell::Step::yield:
+        std::this_thread::yield();
+        break;
+      case IdleSpell::Step::sleep: {
+        const Duration left = deadline == Time::max() ? Duration::max() : deadline - now;
+        const Duration longest = std::min(left, patience_.longest_sleep);
+        sleep_unless_results(awaited, longest == Duration::max() ? kForever : longest.count());
+        break;
+      }
+    }
+  }
+}
+
+void Seat::sleep_unless_results(const FutureStateBase& awaited, std::int64_t longest_ns) {
+  const SharedSleepers::Ticket ticket = bell_.announce(kWaiter);
+  if (results_.has_results() || awaited.is_settled()) {
+    bell_.withdraw(ticket);
+  } else {
+    bell_.park(ticket, longest_ns);
+  }
+}
+
+}  // namespace muster

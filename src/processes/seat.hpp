@@ -1,0 +1,69 @@
+// seat.hpp: who takes the results of worker processes out of their rings: one at a time.
+//
+// A thread that waits for a result takes the seat if it is free, and collects for everybody until
+// it has its own; when nobody does, the clerk does, a thread that sleeps until it is called. By the
+// bell, which whoever has published something rings.
+//
+// Thread safety: attend() from any thread; attend_nested() by whoever has the seat; the rest by the
+// clerk.
+// Design note: docs/design/process_pool.md, "Who collects"; proven in bell.pml and seat_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include <muster/base/clock.hpp>
+#include <muster/queues/shared_sleepers.hpp>
+#include <muster/sync/future_state.hpp>
+#include <muster/sync/mutex.hpp>
+
+#include "processes/idle_time.hpp"
+
+namespace muster {
+
+class Seat {
+ public:
+  // What is collected, by whoever has the seat.
+  class Results {
+   public:
+    [[nodiscard]] virtual bool has_results() const = 0;
+    virtual void collect() = 0;
+
+   protected:
+    ~Results() = default;
+  };
+
+  struct Patience {
+    IdleTime idle;           // of a waiter, before it sleeps
+    Duration longest_sleep;  // of a waiter: a wake may be missed if a worker has spoilt the bell
+  };
+
+  // Both outlive it.
+  Seat(const SharedSleepers& bell, Results& results, const Patience& patience) noexcept
+      : bell_(bell), results_(results), patience_(patience) {}
+
+  // Collects until `awaited` is settled or `deadline` has passed, unless another has the seat.
+  void attend(const FutureStateBase& awaited, Time deadline);
+  void attend_nested(const FutureStateBase& awaited, Time deadline);
+
+  // To be had before the clerk looks whether it is to stop.
+  [[nodiscard]] SharedSleepers::Ticket clerk_ticket() const noexcept;
+
+  // Collects what there is, and sleeps until called.
+  void serve_as_clerk(const SharedSleepers::Ticket& ticket);
+
+ private:
+  void collect_until_settled(const FutureStateBase& awaited, Time deadline) MUSTER_REQUIRES(mutex_);
+  void sleep_unless_results(const FutureStateBase& awaited, std::int64_t longest_ns)
+      MUSTER_REQUIRES(mutex_);
+  void leave() MUSTER_REQUIRES(mutex_);
+
+  // Fixed at construction.
+  const SharedSleepers& bell_;
+  Results& results_;
+  const Patience patience_;
+
+  // Held by whoever has the seat.
+  Mutex mutex_;
+};
+
+}  // namespace muster
