@@ -55,7 +55,6 @@
  * check: all_nested        long -DNESTED                     expect holds
  * check: all_buffers       long -DBUFFERS                    expect holds
  * check: all_deadline      long -DDEADLINE -DMORE -DSPURIOUS=1 expect holds
- * check: all_endless       long -DENDLESS -DDEADLINE         expect holds -l -f
  *
  * Not needed: a wake that hits a waiter who stays awake is its own affair; and the clerk's bit need
  * not be cleared by who takes the seat, which only saves the clerk from being woken in vain; nor
