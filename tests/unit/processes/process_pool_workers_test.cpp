@@ -183,6 +183,7 @@ TEST(ProcessPoolWorkers, ANewSpawnerIsStartedIfTheirsIsKilled) {
 
 TEST(ProcessPoolWorkers, ComeAndGoWithoutLosingATask) {
   ProcessPool pool({.workers = 2});
+  wait_until([&] { return pool.metrics().ready == 2; });
   NoticeStream news = pool.subscribe();
   std::vector<Future<int>> sums;
   const auto submit = [&](int count) {
@@ -191,7 +192,7 @@ TEST(ProcessPoolWorkers, ComeAndGoWithoutLosingATask) {
   submit(500);
   pool.scale_up(2);
   EXPECT_EQ(await_news<ScaledUp>(news).total, 4U);
-  EXPECT_GE(await_news<WorkerAdded>(news).worker, 1U);
+  EXPECT_GE(await_news<WorkerAdded>(news).worker, 2U);
   submit(500);
   wait_until([&] { return pool.metrics().ready == 4; });
   pool.scale_down(3);
