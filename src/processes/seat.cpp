@@ -2,6 +2,7 @@
 #include "processes/seat.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -15,11 +16,15 @@ namespace {
 // How often one who leaves the seat collects what came meanwhile, before the clerk has to.
 constexpr unsigned kMostLastLooks = 4;
 
+// How many results at once are many.
+constexpr std::size_t kMany = 4;
+
 }  // namespace
 
 void Seat::attend(const FutureStateBase& awaited, Time deadline) {
+  has_help_.store(true, relaxed);  // relaxed: a hint
   if (!mutex_.try_lock()) return;
-  bell_.forget(kClerk);
+  if (!is_napping_) bell_.forget(kClerk);
   collect_until_settled(awaited, deadline);
   leave();
   mutex_.unlock();
@@ -37,17 +42,31 @@ SharedSleepers::Ticket Seat::clerk_ticket() const noexcept {
 // Waits for the seat, since whoever is just leaving it has called us for what came too late for
 // him.
 void Seat::serve_as_clerk(const SharedSleepers::Ticket& ticket) {
+  std::int64_t longest = kForever;
   {
     const MutexLock lock(mutex_);
-    results_.collect();
-    leave();
+    const bool is_often_there = quick_now() - last_turn_ < patience_.often;
+    is_napping_ = false;
+    const std::size_t found = results_.collect();
+    // relaxed: a hint.
+    const bool has_help = has_help_.exchange(false, relaxed);
+    // Many results, or others who collect between their own doings, would have us called without
+    // end. Rather than that we come back.
+    if (is_often_there && (found >= kMany || has_help)) {
+      is_napping_ = true;
+      longest = (has_help ? patience_.long_nap : patience_.nap).count();
+    } else {
+      leave();
+    }
+    last_turn_ = quick_now();
   }
-  bell_.park(ticket, kForever);
+  bell_.park(ticket, longest);
 }
 
-// From here on the clerk is on call. What came before it was must not be left behind; but if there
-// is no end to that, the clerk is called.
+// From here on the clerk is on call, or comes by itself. What came before it was must not be left
+// behind; but if there is no end to that, the clerk is called.
 void Seat::leave() {
+  if (is_napping_) return;
   for (unsigned looks = 0;; ++looks) {
     (void)bell_.announce(kClerk);
     if (!results_.has_results()) return;
@@ -56,7 +75,7 @@ void Seat::leave() {
       return;
     }
     bell_.forget(kClerk);
-    results_.collect();
+    (void)results_.collect();
   }
 }
 
@@ -64,7 +83,7 @@ void Seat::collect_until_settled(const FutureStateBase& awaited, Time deadline) 
   std::optional<IdleSpell> spell;
   while (!awaited.is_settled()) {
     if (results_.has_results()) {
-      results_.collect();
+      (void)results_.collect();
       if (deadline != Time::max() && quick_now() >= deadline) return;
       spell.reset();
       continue;

@@ -9,6 +9,7 @@
 // Design note: docs/design/process_pool.md, "Who collects"; proven in bell.pml and seat_test.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <muster/base/clock.hpp>
@@ -26,7 +27,7 @@ class Seat {
   class Results {
    public:
     [[nodiscard]] virtual bool has_results() const = 0;
-    virtual void collect() = 0;
+    virtual std::size_t collect() = 0;  // how many there were
 
    protected:
     ~Results() = default;
@@ -35,6 +36,12 @@ class Seat {
   struct Patience {
     IdleTime idle;           // of a waiter, before it sleeps
     Duration longest_sleep;  // of a waiter: a wake may be missed if a worker has spoilt the bell
+
+    // If the clerk comes twice within this time, and finds many results or has help by others, it
+    // is not to be called for one of those times: it comes by itself.
+    Duration often;
+    Duration nap;
+    Duration long_nap;  // with help
   };
 
   // Both outlive it.
@@ -64,6 +71,11 @@ class Seat {
 
   // Held by whoever has the seat.
   Mutex mutex_;
+  bool is_napping_ MUSTER_GUARDED_BY(mutex_) = false;  // the clerk: comes soon, uncalled
+  Time last_turn_ MUSTER_GUARDED_BY(mutex_){};         // of the clerk
+
+  // Any thread.
+  Atomic<bool> has_help_ = false;  // since the clerk last went to nap
 };
 
 }  // namespace muster

@@ -162,7 +162,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   bool take_result(Member& member, const Settling& settling, Time now) MUSTER_REQUIRES(mutex_);
   Bytes keep_or_copy(const Member& member, const Settling& settling,
                      std::span<const std::byte> bytes) MUSTER_REQUIRES(mutex_);
-  void collect() override;
+  std::size_t collect() override;
   [[nodiscard]] bool has_results() const override;
   [[nodiscard]] bool is_collecting() const noexcept;  // by this thread
   void serve_as_clerk();

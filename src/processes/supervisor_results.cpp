@@ -1,4 +1,5 @@
 // supervisor_results.cpp: how results come back, and who takes them.
+#include <sys/prctl.h>
 #include <utility>
 
 #include <muster/base/log.hpp>
@@ -170,7 +171,7 @@ void Supervisor::pronounce(std::vector<Verdict> verdicts) {
 }
 
 // Settles outside of the lock: what follows a task may take its time, and may call the pool.
-void Supervisor::collect() {
+std::size_t Supervisor::collect() {
   std::vector<Verdict> verdicts =
       std::move(spare_);  // or a new one, if it waits for another result
   {
@@ -181,8 +182,10 @@ void Supervisor::collect() {
   const Supervisor* const before = std::exchange(collects_for, this);
   Saying(verdicts).say_rest();
   collects_for = before;
+  const std::size_t count = verdicts.size();
   verdicts.clear();
   spare_ = std::move(verdicts);
+  return count;
 }
 
 bool Supervisor::has_results() const {
@@ -204,6 +207,7 @@ void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept 
 }
 
 void Supervisor::serve_as_clerk() {
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // its naps are short
   for (;;) {
     const SharedSleepers::Ticket ticket = seat_.clerk_ticket();
     {

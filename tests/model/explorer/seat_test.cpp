@@ -55,12 +55,20 @@ class Awaited final : public FutureStateBase {
 };
 
 enum class Waits { in_the_seat, elsewhere };
+enum class Naps { never, always };  // of the clerk, if it has help
 
 // A pool: results are flags, published and looked at with the orders of a ring and no more. There
 // is no spinning, and nobody wakes because of the time.
 class Pool final : public Seat::Results {
  public:
-  explicit Pool(const std::vector<Waits>& waiters) : waiting_(static_cast<int>(waiters.size())) {
+  Pool(const std::vector<Waits>& waiters, Naps naps)
+      : seat_(sleepers_, *this,
+              {.idle = {},
+               .longest_sleep = Duration::max(),
+               .often = naps == Naps::always ? Duration::max() : Duration::zero(),
+               .nap = Duration(1),
+               .long_nap = Duration(1)}),
+        waiting_(static_cast<int>(waiters.size())) {
     for (const Waits waits : waiters) {
       futures_.push_back(std::make_unique<Awaited>(waits == Waits::in_the_seat ? &seat_ : nullptr));
     }
@@ -102,12 +110,15 @@ class Pool final : public Seat::Results {
     // relaxed: as a racy emptiness test.
     return rings_[0].load(relaxed) != 0 || rings_[1].load(relaxed) != 0;
   }
-  void collect() override {
+  std::size_t collect() override {
+    std::size_t found = 0;
     for (std::size_t i = 0; i < kWorkers; ++i) {
       if (rings_[i].load(acquire) == 0) continue;
       rings_[i].store(0, relaxed);  // relaxed: one result a worker
       futures_[i]->give();
+      ++found;
     }
+    return found;
   }
 
  private:
@@ -115,7 +126,7 @@ class Pool final : public Seat::Results {
   Atomic<std::uint64_t> bitmap_ = 0;
   const SharedSleepers sleepers_{
       SharedSleepers::Parts{.bitmap = &bitmap_, .participants = listeners_.data(), .count = 2}};
-  Seat seat_{sleepers_, *this, {.idle = {}, .longest_sleep = Duration::max()}};
+  Seat seat_;
   std::array<Atomic<std::uint32_t>, kWorkers> rings_;
   std::vector<std::unique_ptr<Awaited>> futures_;
   Atomic<int> waiting_;
@@ -126,9 +137,10 @@ class Pool final : public Seat::Results {
 // A future for each waiter; each is settled by one of `others`. Ends if all waiters return and the
 // clerk can be stopped; else somebody sleeps for ever.
 Scenario scenario(const std::string& name, const std::vector<Waits>& waiters,
-                  const std::vector<std::function<void(Pool&)>>& others, const Limits& limits) {
+                  const std::vector<std::function<void(Pool&)>>& others, const Limits& limits,
+                  Naps naps = Naps::never) {
   const auto setup = [=](Program& program) {
-    auto pool = std::make_shared<Pool>(waiters);
+    auto pool = std::make_shared<Pool>(waiters, naps);
     for (const auto& other : others) program.thread([=] { other(*pool); });
     for (std::size_t i = 0; i < waiters.size(); ++i) program.thread([=] { pool->wait_for(i); });
     program.thread([=] { pool->be_clerk(); });
@@ -155,6 +167,14 @@ std::vector<Scenario> one_waits() {
   };
 }
 
+std::vector<Scenario> the_clerk_naps() {
+  return {
+      scenario("one waits, the clerk naps", {kSeat}, {worker(0)}, {2, 0}, Naps::always),
+      scenario("one waits elsewhere, the clerk naps", {kSeat, kElsewhere}, {worker(0), worker(1)},
+               {1, 0}, Naps::always),
+  };
+}
+
 std::vector<Scenario> two_wait() {
   const std::vector<std::function<void(Pool&)>> workers = {worker(0), worker(1)};
   return {
@@ -166,6 +186,7 @@ std::vector<Scenario> two_wait() {
 TEST(SeatModel, NoResultIsLeftBehindAndEverybodyReturns) {
   expect_all_hold(one_waits());
   expect_all_hold(two_wait());
+  expect_all_hold(the_clerk_naps());
 }
 
 TEST(SeatModel, EveryOrderOfSleepersIsNeeded) {

@@ -11,7 +11,8 @@
  * on the value of (1), then clears the bit. To leave the seat: (1) sets the clerk's bit, fence; (2)
  * looks; (3a) none: unlocks; (3b) results: clears the bit, collects, from (1); but after LOOKS
  * times rings instead and unlocks. The clerk loads its epoch, waits for the seat, collects, leaves
- * it, futex_wait, clears its bit, from the beginning. To collect takes what is in the rings, then
+ * it, futex_wait, clears its bit, from the beginning. Or else it naps: unlocks without its bit, and
+ * futex_wait with a time; until it has the seat again nobody sets or clears its bit. To collect takes what is in the rings, then
  * settles the futures one by one; what follows the first may wait for the second: it settles what
  * is in hand and goes on as a waiter, nested.
  *
@@ -29,7 +30,8 @@
  * with VERDICT result 1 comes from the pool's loop instead of a ring. With DEADLINE waiter 0 has
  * one, which passes at any time. At most SPURIOUS sleeps end without a wake. With ENDLESS the
  * second worker hands in results until all waiters have returned; with SLOW besides, the first
- * until then none. With STOP the clerk is stopped at the end. NESTED: see above.
+ * until then none. With STOP the clerk is stopped at the end. The clerk naps up to NAPS times, for
+ * any time. NESTED: see above.
  *
  * Properties, when nobody can go on: no result is left (left_behind); all waiters have returned
  * (waits_for_ever); nobody has the seat (seat_kept); the clerk sleeps and can be called
@@ -45,6 +47,9 @@
  * check: verdict                -DVERDICT                    expect holds
  * check: stop                   -DSTOP -DSOLO                expect holds
  * check: nested                 -DNESTED -DSOLO              expect holds
+ * check: naps                   -DNAPS=1                     expect holds
+ * check: naps_more              -DNAPS=2 -DMORE -DSOLO       expect holds
+ * check: naps_stop              -DNAPS=2 -DSTOP -DSOLO       expect holds
  * check: spurious               -DSPURIOUS=1 -DSOLO          expect holds
  * check: buffers                -DBUFFERS -DSOLO             expect holds
  * check: buffers_cancelled      -DBUFFERS -DSOLO -DCANCELLED expect holds
@@ -106,10 +111,13 @@
  * check: never_enough           -DNO_LIMIT -DENDLESS -DSOLO  expect fails:non-progress_cycle -l -f
  *
  * Mutations of the clerk (clerk_tries: it does not wait for the seat; clerk_epoch_late: it loads
- * its epoch when it has left the seat; stop_seen_early: it loads it behind its look for the stop):
+ * its epoch when it has left the seat; nap_for_ever: without a time; nap_not_ended: who has the seat
+ * next still counts on the clerk; stop_seen_early: it loads it behind its look for the stop):
  * check: clerk_tries            -DCLERK_TRIES                expect fails:left_behind
  * check: clerk_epoch_late       -DCLERK_EPOCH_LATE -DSOLO    expect fails:left_behind
  * check: clerk_leaves_at_once   -DCLERK_LEAVES_AT_ONCE -DSOLO expect fails:left_behind
+ * check: nap_for_ever           -DNAPS=1 -DNAP_FOR_EVER -DSOLO expect fails:left_behind
+ * check: nap_not_ended          -DNAPS=1 -DNAP_NOT_ENDED -DSOLO expect fails:left_behind
  * check: stop_seen_early        -DSTOP_SEEN_EARLY -DSTOP -DSOLO expect fails:clerk_not_stopped
  */
 
@@ -124,6 +132,9 @@
 #endif
 #ifndef LOOKS
 #define LOOKS 1
+#endif
+#ifndef NAPS
+#define NAPS 0
 #endif
 #if defined(UNFENCED) || defined(UNFENCED_FUTURE) || defined(NO_FENCE_AFTER_BIT)
 #define BUFFERS
@@ -145,6 +156,7 @@ byte settled;                       /* futures, by the bit of their result */
 byte bitmap;                        /* bit s: sleeper s may be woken */
 bool changed[2];
 bool seat;
+bool napping;                       /* the clerk comes by itself; belongs to who has the seat */
 bool stops;
 
 /* Store buffers: of those who hand in, and of whoever has the seat. */
@@ -154,6 +166,7 @@ byte pending_result[2], pending_settled, pending_bit;
 bool asleep[2], woken[2];
 bool expired;
 byte spurious_left = SPURIOUS;
+byte naps_left = NAPS;
 byte handing_in = 2;                /* workers that have not ended */
 byte returned;                      /* waiters that have */
 bool clerk_ended;
@@ -539,6 +552,9 @@ inline until_settled(f, has_deadline) {
 }
 
 inline leave_seat() {
+  if
+  :: napping
+  :: !napping ->
   do
   ::
 #if defined(BIT_AFTER_LOOK)
@@ -580,7 +596,8 @@ inline leave_seat() {
         atomic { clear_bit(CLERK) };
         collect()
      fi
-  od;
+  od
+  fi;
 #ifdef SEAT_NOT_LEFT
   atomic { looks = 0; drain_bit() }
 #else
@@ -600,7 +617,10 @@ proctype Waiter(byte me) {
   if
   :: atomic { !seat -> seat = true; printf("%d: takes the seat\n", _pid) };
 #ifndef CLERK_NOT_FORGOTTEN
-     atomic { clear_bit(CLERK) };
+     if
+     :: napping
+     :: !napping -> atomic { clear_bit(CLERK) }
+     fi;
 #endif
      until_settled(me, HAS_DEADLINE);
      leave_seat()
@@ -622,7 +642,7 @@ proctype Waiter(byte me) {
 
 proctype Clerk() {
   byte hand, rest, looks, seen, who;
-  bool found;
+  bool found, nap;
   do
   ::
 #if !defined(CLERK_EPOCH_LATE) && !defined(STOP_SEEN_EARLY)
@@ -645,6 +665,9 @@ proctype Clerk() {
 #else
      atomic { !seat -> seat = true; printf("%d: takes the seat\n", _pid) };
 #endif
+#ifndef NAP_NOT_ENDED
+     atomic { napping = false };
+#endif
 #ifdef CLERK_WITH_BIT
      atomic { clerk_with_bit = (bitmap & BIT(CLERK)) != 0; assert(!clerk_with_bit) };
 #endif
@@ -653,7 +676,16 @@ proctype Clerk() {
      atomic { seat = false };
 #else
      collect();
-     leave_seat();
+     if
+     :: atomic { naps_left > 0 ->
+          naps_left--;
+          nap = true;
+          napping = true;
+          seat = false;
+          printf("%d: naps\n", _pid)
+        }
+     :: leave_seat()
+     fi;
 #endif
 sleep:
 #ifdef CLERK_EPOCH_LATE
@@ -672,12 +704,15 @@ end_asleep:
           if
           :: woken[CLERK]
           :: !woken[CLERK] && spurious_left > 0 -> spurious_left--
+#ifndef NAP_FOR_EVER
+          :: nap -> asleep[CLERK] = false; woken[CLERK] = false; break
+#endif
           fi;
           asleep[CLERK] = false;
           woken[CLERK] = false
         }
      od;
-     atomic { bitmap = bitmap & ~BIT(CLERK) }
+     atomic { nap = false; bitmap = bitmap & ~BIT(CLERK) }
   od;
   clerk_ended = true
 }
