@@ -12,9 +12,9 @@
  * looks; (3a) none: unlocks; (3b) results: clears the bit, collects, from (1); but after LOOKS
  * times rings instead and unlocks. The clerk loads its epoch, waits for the seat, collects, leaves
  * it, futex_wait, clears its bit, from the beginning. Or else it naps: unlocks without its bit, and
- * futex_wait with a time; until it has the seat again nobody sets or clears its bit. To collect takes what is in the rings, then
- * settles the futures one by one; what follows the first may wait for the second: it settles what
- * is in hand and goes on as a waiter, nested.
+ * futex_wait with a time; until it has the seat again nobody sets or clears its bit. To collect
+ * takes what is in the rings, then settles the futures one by one; what follows the first may wait
+ * for the second: it settles what is in hand and goes on as a waiter, nested.
  *
  * One step is one access to shared memory, a look one step per ring. Spin is sequentially
  * consistent, so what the fences are for is written out with BUFFERS: a result, a settled future
@@ -111,8 +111,8 @@
  * check: never_enough           -DNO_LIMIT -DENDLESS -DSOLO  expect fails:non-progress_cycle -l -f
  *
  * Mutations of the clerk (clerk_tries: it does not wait for the seat; clerk_epoch_late: it loads
- * its epoch when it has left the seat; nap_for_ever: without a time; nap_not_ended: who has the seat
- * next still counts on the clerk; stop_seen_early: it loads it behind its look for the stop):
+ * its epoch when it has left the seat; nap_for_ever: without a time; nap_not_ended: who has the
+ * seat next still counts on the clerk; stop_seen_early: it loads it behind its look for the stop):
  * check: clerk_tries            -DCLERK_TRIES                expect fails:left_behind
  * check: clerk_epoch_late       -DCLERK_EPOCH_LATE -DSOLO    expect fails:left_behind
  * check: clerk_leaves_at_once   -DCLERK_LEAVES_AT_ONCE -DSOLO expect fails:left_behind
