@@ -3,7 +3,7 @@
 // Three kinds of threads meet here. Any thread calls exec(); the *loop* starts and buries workers,
 // watches their health and serves all times; and whoever has the collector's *seat* takes results
 // out of the workers' rings and gives their workers more: a thread that waits for a result, or the
-// *clerk* if none does. See bell.hpp for how they are woken.
+// *clerk* if none does. See seat.hpp for how they are woken.
 //
 // Thread safety: public members from any thread.
 // Design note: docs/design/process_pool.md

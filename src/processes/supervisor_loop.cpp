@@ -43,7 +43,7 @@ Supervisor::Supervisor(ProcessPoolOptions options)
       seat_(bell_.sleepers(), *this,
             {.idle = idle_time_of_waiter(options_.idle),
              .longest_sleep = kLongestSleep,
-             .often = std::chrono::microseconds(250),
+             .often = std::chrono::microseconds(50),
              .nap = std::chrono::microseconds(30),
              .long_nap = std::chrono::microseconds(200)}),
       ring_(options_.affinity.virtual_nodes),
