@@ -2,7 +2,7 @@
 //
 // As futex.hpp, but found by the memory behind the word instead of its address, which costs the
 // kernel a little more. Takes a plain number for the time, since it must also compile where there
-// is no operating system: in a WebAssembly module src/sync/shared_futex_wasm.cpp defines the two.
+// is no operating system: in a WebAssembly module src/sync/wasm/shared_futex.cpp defines the two.
 //
 // Thread safety: any thread of any process. A wake orders no memory.
 #pragma once

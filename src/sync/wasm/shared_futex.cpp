@@ -1,4 +1,4 @@
-// shared_futex_wasm.cpp: what WebAssembly has behind shared_futex.hpp, instead of a system call.
+// shared_futex.cpp: what WebAssembly has behind shared_futex.hpp, instead of a system call.
 //
 // Part of no native library: whoever compiles the ring to a module takes this file in place of
 // shared_futex.cpp. Where a thread may not block, as in a page's main thread, waiting traps.
