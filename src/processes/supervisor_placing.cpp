@@ -160,7 +160,8 @@ void Supervisor::set_strategy(const StrategyChoice& strategy) {
   const MutexLock lock(mutex_);
   const std::string before = chooser_.strategy_name();
   chooser_.set_strategy(strategy, members_);
-  notices_.tell([&] { return StrategyChanged{.from = before, .to = chooser_.strategy_name()}; });
+  const std::string after = chooser_.strategy_name();
+  notices_.tell([&] { return StrategyChanged{.from = before, .to = after}; });
 }
 
 std::string Supervisor::strategy() const {

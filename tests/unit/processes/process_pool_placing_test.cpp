@@ -157,7 +157,7 @@ TEST(ProcessPoolPlacing, TheStrategyIsExchangedWhileTasksRun) {
     many.push_back(pool.exec("echo", std::to_string(i)));
     if (i == 100) pool.set_strategy(std::make_shared<Witness>());
   }
-  for (int i = 0; i < 200; ++i) EXPECT_EQ(many[i].get().text(), std::to_string(i));
+  for (std::size_t i = 0; i < many.size(); ++i) EXPECT_EQ(many[i].get().text(), std::to_string(i));
   EXPECT_EQ(pool.strategy(), "witness");
   const auto notice = news.next(1s);
   ASSERT_TRUE(notice);
