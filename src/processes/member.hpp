@@ -89,13 +89,13 @@ struct Member {
 
   // Of all its runs.
   [[nodiscard]] RecentWork::Totals totals() const noexcept {
-    return {.done = past_tasks + tasks, .busy = past_busy + read().busy_time};
+    return {.done = past_tasks + tasks, .busy = busy};
   }
 
   // For life.
   const unsigned id;
   std::uint64_t past_tasks = 0;  // of runs that have ended
-  Duration past_busy{};
+  Duration busy{};               // by what its results said, which cannot be too much
   std::uint64_t restarts = 0;
   std::optional<ExitStatus> last_exit;
   std::deque<HeartbeatSample> history;

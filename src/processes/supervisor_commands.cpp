@@ -82,7 +82,6 @@ void Supervisor::handle(Member& member, CommandEvent event) {
 void Supervisor::note_command_end(Member& member, const ProcessTask& task) {
   const Time now = quick_now();
   const Duration took = now - std::max(task.progress.began, member.last_result);
-  member.command_reading.busy_time += took;
   note_end(member, task, took);
   note_pace(member, now);
 }

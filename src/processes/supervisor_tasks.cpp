@@ -178,6 +178,7 @@ void Supervisor::note_end(Member& member, const ProcessTask& task, Duration took
   if (member.tasks++ == 0) ++first_tasks_;
   ++member.runs;
   member.run_time += took;
+  member.busy += took;
   member.last_task = took;
   queue_wait_.record(task.progress.began - task.progress.queued);
   run_.record(took);

@@ -207,8 +207,6 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   member.state = was_expected || status.kind == ExitKind::recycled ? WorkerState::terminated
                                                                    : WorkerState::failed;
   take_back_flights(member, status);
-  member.past_busy += std::exchange(member.command_reading.busy_time, {});
-  if (member.segment != nullptr) member.past_busy += member.segment->read().busy_time;
   if (member.past.was_ready) chooser_.note_removed(member);
   update_lists(member);
   member.process = ProcessHandle();
