@@ -60,6 +60,16 @@ inline constexpr std::array kBuiltIns{
 MUSTER_API std::string_view to_string(BuiltIn strategy);
 MUSTER_API std::optional<BuiltIn> built_in_named(std::string_view name);
 
+// Goes by turns, not by loads.
+constexpr bool is_weighted(BuiltIn strategy) {
+  return strategy == BuiltIn::weighted_round_robin || strategy == BuiltIn::interleaved_weighted;
+}
+
+// Goes by what workers did of late.
+constexpr bool looks_back(BuiltIn strategy) {
+  return strategy == BuiltIn::least_used || strategy == BuiltIn::fair_share;
+}
+
 // Whether a worker may be picked. The built-ins never pick another.
 constexpr bool takes_tasks(WorkerState state) {
   return state == WorkerState::ready || state == WorkerState::busy;
@@ -164,6 +174,10 @@ MUSTER_API std::vector<BadField> validate(const StrategyChoice& strategy);
 
 // The built-in that it is, by whatever name. Requires: valid.
 MUSTER_API std::optional<BuiltIn> built_in_of(const StrategyChoice& strategy);
+
+// What it is if not a built-in: yours, or one made by its name. Null: a built-in. Requires: valid.
+// Throws what its factory throws.
+MUSTER_API std::shared_ptr<Strategy> custom_of(const StrategyChoice& strategy);
 
 // For the whole program, and for good. Throws InvalidArgument if the name is empty or taken, or the
 // factory is empty.

@@ -1,12 +1,12 @@
 // recent_work.cpp: differences of totals, decaying.
 #include <algorithm>
-#include <cmath>
 
 #include <muster/policy/recent_work.hpp>
 
 namespace muster {
 
 void RecentWork::update(Time now, std::span<const Totals> totals) {
+  updated_ = now;
   if (!began_) began_ = now;
   set_workers(totals);
   const std::uint64_t round_before = round_;
@@ -63,18 +63,6 @@ WorkerLoad RecentWork::load(std::size_t worker, const Totals& now) const {
   if (now.done > seen.done) load.used += static_cast<double>(now.done - seen.done);
   if (now.busy > seen.busy) load.consumed += now.busy - seen.busy;
   return load;
-}
-
-std::vector<double> weights_for(std::size_t workers, const std::vector<double>& given,
-                                const RecentWork& recent) {
-  constexpr double kFinest = 1.0 / 16;
-  std::vector<double> weights = given;
-  if (weights.empty()) {
-    weights = recent.weights();
-    for (double& each : weights) each = std::max(std::round(each / kFinest) * kFinest, kFinest);
-  }
-  weights.resize(workers, 1);
-  return weights;
 }
 
 }  // namespace muster

@@ -68,6 +68,12 @@ std::optional<BuiltIn> built_in_of(const StrategyChoice& strategy) {
   return name != nullptr ? built_in_named(*name) : std::nullopt;
 }
 
+std::shared_ptr<Strategy> custom_of(const StrategyChoice& strategy) {
+  if (built_in_of(strategy)) return nullptr;
+  if (const auto* const name = std::get_if<std::string>(&strategy)) return make_strategy(*name);
+  return std::get<std::shared_ptr<Strategy>>(strategy);
+}
+
 std::unique_ptr<Strategy> make_strategy(std::string_view name) {
   if (const std::optional<BuiltIn> built_in = built_in_named(name)) return make_strategy(*built_in);
   StrategyFactory factory;

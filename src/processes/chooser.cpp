@@ -2,6 +2,7 @@
 #include "processes/chooser.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -10,9 +11,6 @@
 
 namespace muster {
 namespace {
-
-// What workers did of late is brought up to date so often at most.
-constexpr Duration kUpdateEvery = std::chrono::milliseconds(10);
 
 constinit thread_local bool asks = false;
 
@@ -27,87 +25,111 @@ class Asking {
   const bool before_;
 };
 
-bool is_weighted(BuiltIn strategy) {
-  return strategy == BuiltIn::weighted_round_robin || strategy == BuiltIn::interleaved_weighted;
-}
-
-bool looks_back(BuiltIn strategy) {
-  return strategy == BuiltIn::least_used || strategy == BuiltIn::fair_share;
-}
-
-// Null: choice.hpp knows it.
-std::shared_ptr<Strategy> object_for(const StrategyChoice& choice) {
-  if (const auto built_in = built_in_of(choice)) {
-    return is_weighted(*built_in) ? make_strategy(*built_in) : nullptr;
-  }
-  if (const auto* const name = std::get_if<std::string>(&choice)) return make_strategy(*name);
-  return std::get<std::shared_ptr<Strategy>>(choice);
-}
-
 }  // namespace
 
 Chooser::Chooser(const StrategyChoice& strategy, std::vector<double> weights, std::uint64_t seed)
-    : given_weights_(std::move(weights)), random_(seed) {
+    : turns_(std::move(weights)), random_(seed) {
   set_strategy(strategy, {});
 }
 
 void Chooser::set_strategy(const StrategyChoice& strategy, Members all) {
-  object_ = object_for(strategy);
+  custom_ = custom_of(strategy);
   built_in_ = built_in_of(strategy).value_or(BuiltIn::least_busy);
-  tell("reset()", [](Strategy& object) { object.reset(); });
+  turns_.reset();
+  tell("reset()", [](Strategy& custom) { custom.reset(); });
   for (const auto& member : all) {
     if (member->takes_tasks()) note_added(*member);
   }
 }
 
 std::string Chooser::strategy_name() const {
-  return std::string(object_ != nullptr ? object_->name() : to_string(built_in_));
+  return std::string(custom_ != nullptr ? custom_->name() : to_string(built_in_));
 }
 
-Member& Chooser::choose(const ProcessTask& task, std::span<Member* const> among, Members all,
-                        Time now) {
+Member& Chooser::choose(const ProcessTask& task, Candidates among, Members all, Time now) {
   if (among.size() == 1) return *among[0];
-  if (object_ != nullptr || looks_back(built_in_)) update_recent(all, now);
-  if (object_ != nullptr) return ask(task, among, now);
-  loads_.clear();
-  for (const Member* const member : among) {
-    WorkerLoad load;
-    if (looks_back(built_in_)) load = recent_.load(member->id, member->totals());
-    load.pending = member->in_flight;
-    load.idle = member->in_flight == 0;
-    load.average = member->average_task;
-    if (built_in_ == BuiltIn::least_elu) {
-      load.utilisation = static_cast<float>(member->read().utilisation);
-    }
-    loads_.push_back(load);
+  const bool takes_turns = custom_ == nullptr && is_weighted(built_in_);
+  if (custom_ != nullptr || looks_back(built_in_) || (takes_turns && turns_.are_measured())) {
+    update_recent(all, now);
   }
-  if (built_in_ == BuiltIn::fair_share) share_average(loads_);
-  return *among[muster::choose(built_in_, among.size(), turn_, random_,
-                               [this](std::size_t i) { return loads_[i]; })];
+  if (takes_turns) return take_turn(among, all);
+  if (custom_ == nullptr && built_in_ == BuiltIn::round_robin) return next_of(among, all.size());
+  if (custom_ != nullptr) {
+    if (Member* const chosen = ask(task, among, all.size(), now)) return *chosen;
+    ++fallbacks_;
+  }
+  return weigh(among);
 }
 
-Member& Chooser::ask(const ProcessTask& task, std::span<Member* const> among, Time now) {
+// Turns of those who are not free are lost to them.
+Member& Chooser::take_turn(Candidates among, Members all) {
+  for (std::size_t tries = 0; tries < WeightedSchedule::kMostTurns; ++tries) {
+    Member* const next = all[turns_.next(built_in_, all.size(), recent_)].get();
+    if (std::find(among.begin(), among.end(), next) != among.end()) return *next;
+  }
+  return *among[0];
+}
+
+// Whoever comes next by its number.
+Member& Chooser::next_of(Candidates among, std::size_t members) {
+  const auto distance = [&](const Member* member) {
+    return (member->id + members - turn_.next % members) % members;
+  };
+  Member& next = **std::min_element(
+      among.begin(), among.end(),
+      [&](const Member* one, const Member* other) { return distance(one) < distance(other); });
+  turn_.next = next.id + 1;
+  return next;
+}
+
+// All, or some random ones of many.
+Member& Chooser::weigh(Candidates among) {
+  const std::size_t size = among.size() <= kLookAtAll ? among.size() : kLooks;
+  std::array<Member*, kLookAtAll> field{};
+  std::array<WorkerLoad, kLookAtAll> loads{};
+  for (std::size_t i = 0; i < size; ++i) {
+    field[i] = among[size == among.size() ? i : random_.below(among.size())];
+    loads[i] = load_of(*field[i]);
+  }
+  if (built_in_ == BuiltIn::fair_share) share_average({loads.data(), size});
+  return *field[muster::choose(built_in_, size, turn_, random_,
+                               [&loads](std::size_t i) { return loads[i]; })];
+}
+
+WorkerLoad Chooser::load_of(const Member& member) const {
+  WorkerLoad load;
+  if (looks_back(built_in_)) load = recent_.load(member.id, member.totals());
+  load.pending = member.in_flight;
+  load.idle = member.in_flight == 0;
+  load.average = member.average_task;
+  if (built_in_ == BuiltIn::least_elu) {
+    load.utilisation = static_cast<float>(member.read().utilisation);
+  }
+  return load;
+}
+
+// Null: it has no usable answer.
+Member* Chooser::ask(const ProcessTask& task, Candidates among, std::size_t members, Time now) {
+  const std::vector<double> weights = this->weights(members);
   std::vector<WorkerInfo> infos;
-  for (const Member* const member : among) infos.push_back(info_of(*member, now));
+  for (const Member* const member : among) {
+    infos.push_back(info_of(*member, weights[member->id], now));
+  }
   const ExecOptions& options = task.order.options;
   std::optional<Selection> selection;
-  tell("select()", [&](Strategy& object) {
-    selection = object.select(infos, {.id = task.order.id,
+  tell("select()", [&](Strategy& custom) {
+    selection = custom.select(infos, {.id = task.order.id,
                                       .name = task.order.name,
                                       .priority = options.priority,
                                       .affinity = options.affinity});
   });
   for (Member* const member : among) {
-    if (selection && member->id == selection->worker) return *member;
+    if (selection && member->id == selection->worker) return member;
   }
-  ++fallbacks_;
-  return **std::min_element(among.begin(), among.end(), [](const Member* one, const Member* other) {
-    return one->in_flight < other->in_flight;
-  });
+  return nullptr;
 }
 
-WorkerInfo Chooser::info_of(const Member& member, Time now) const {
-  const std::vector<double> weights = this->weights(member.id + 1);
+WorkerInfo Chooser::info_of(const Member& member, double weight, Time now) {
   return {.id = member.id,
           .state = member.state,
           .tasks_done = member.tasks,
@@ -116,15 +138,12 @@ WorkerInfo Chooser::info_of(const Member& member, Time now) const {
           .average_task_time = member.average_task,
           .last_task_time = member.last_task,
           .idle_time = member.in_flight == 0 ? now - member.idle_since : Duration::zero(),
-          .weight = weights[member.id],
+          .weight = weight,
           .utilisation = member.read().utilisation};
 }
 
 void Chooser::update_recent(Members all, Time now) {
-  // One that has just come begins where the others are, before it is looked at.
-  const bool knows_all = all.size() <= recent_.worker_count();
-  if (knows_all && now - recent_time_ < kUpdateEvery) return;
-  recent_time_ = now;
+  if (!recent_.is_due(now, all.size())) return;
   std::vector<RecentWork::Totals> totals;
   totals.reserve(all.size());
   for (const auto& member : all) totals.push_back(member->totals());
@@ -132,16 +151,16 @@ void Chooser::update_recent(Members all, Time now) {
 }
 
 std::vector<double> Chooser::weights(std::size_t members) const {
-  return weights_for(members, given_weights_, recent_);
+  return turns_.weights(members, recent_);
 }
 
 // A strategy cannot break the pool.
 template <class Call>
 void Chooser::tell(const char* what, const Call& call) noexcept {
-  if (object_ == nullptr) return;
+  if (custom_ == nullptr) return;
   const Asking asking;
   try {
-    call(*object_);
+    call(*custom_);
   } catch (...) {
     MUSTER_LOG(LogLevel::warning,
                "a strategy threw in " << what << ": " << message_of(std::current_exception()));
@@ -149,16 +168,17 @@ void Chooser::tell(const char* what, const Call& call) noexcept {
 }
 
 void Chooser::note_done(const Member& member, Duration took) noexcept {
-  tell("on_task_complete()", [&](Strategy& object) { object.on_task_complete(member.id, took); });
+  tell("on_task_complete()", [&](Strategy& custom) { custom.on_task_complete(member.id, took); });
 }
 
 void Chooser::note_added(const Member& member) noexcept {
-  tell("on_worker_added()",
-       [&](Strategy& object) { object.on_worker_added(info_of(member, member.idle_since)); });
+  tell("on_worker_added()", [&](Strategy& custom) {
+    custom.on_worker_added(info_of(member, weights(member.id + 1).back(), member.idle_since));
+  });
 }
 
 void Chooser::note_removed(const Member& member) noexcept {
-  tell("on_worker_removed()", [&](Strategy& object) { object.on_worker_removed(member.id); });
+  tell("on_worker_removed()", [&](Strategy& custom) { custom.on_worker_removed(member.id); });
 }
 
 bool Chooser::is_asking() noexcept {

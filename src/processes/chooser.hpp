@@ -1,7 +1,7 @@
 // chooser.hpp: which of several worker processes gets a task, by the pool's strategy.
 //
-// The built-ins that weigh loads are asked by choice.hpp, as for threads; the weighted ones, and
-// those of the user's, are objects. Whatever such an object does, the task finds a worker.
+// By the same policies as for threads. Whatever a strategy of the user's does, the task finds a
+// worker: least-busy decides then.
 //
 // Thread safety: guarded by the supervisor's mutex, which is held while a strategy of the user's is
 // asked: it must not call its pool, and is refused if it does.
@@ -16,6 +16,7 @@
 #include <muster/base/random.hpp>
 #include <muster/policy/choice.hpp>
 #include <muster/policy/recent_work.hpp>
+#include <muster/policy/weighted_turns.hpp>
 #include <muster/strategy.hpp>
 
 #include "processes/member.hpp"
@@ -24,19 +25,20 @@ namespace muster {
 
 class Chooser {
  public:
-  using Members = std::span<const std::unique_ptr<Member>>;
+  using Members = std::span<const std::unique_ptr<Member>>;  // by their ids
+  using Candidates = std::span<Member* const>;
 
   // Requires: valid. Weights as in ProcessPoolOptions.
   Chooser(const StrategyChoice& strategy, std::vector<double> weights, std::uint64_t seed);
 
   // One of `among`, of which there is one at least.
-  Member& choose(const ProcessTask& task, std::span<Member* const> among, Members all, Time now);
+  Member& choose(const ProcessTask& task, Candidates among, Members all, Time now);
 
   // Requires: valid. Throws what a registered one's factory throws, and has changed nothing then.
   void set_strategy(const StrategyChoice& strategy, Members all);
   [[nodiscard]] std::string strategy_name() const;
 
-  // What a strategy that is an object is told, if there is one.
+  // What a strategy of the user's is told, if there is one.
   void note_done(const Member& member, Duration took) noexcept;
   void note_added(const Member& member) noexcept;
   void note_removed(const Member& member) noexcept;
@@ -51,20 +53,22 @@ class Chooser {
   [[nodiscard]] static bool is_asking() noexcept;
 
  private:
-  Member& ask(const ProcessTask& task, std::span<Member* const> among, Time now);
-  [[nodiscard]] WorkerInfo info_of(const Member& member, Time now) const;
+  Member& take_turn(Candidates among, Members all);
+  Member& next_of(Candidates among, std::size_t members);
+  Member& weigh(Candidates among);
+  Member* ask(const ProcessTask& task, Candidates among, std::size_t members, Time now);
+  [[nodiscard]] WorkerLoad load_of(const Member& member) const;
+  [[nodiscard]] static WorkerInfo info_of(const Member& member, double weight, Time now);
   void update_recent(Members all, Time now);
   template <class Call>
   void tell(const char* what, const Call& call) noexcept;
 
-  const std::vector<double> given_weights_;
-  BuiltIn built_in_ = BuiltIn::least_busy;
-  std::shared_ptr<Strategy> object_;  // null: the built-in
+  BuiltIn built_in_ = BuiltIn::least_busy;  // also what a custom one falls back to
+  std::shared_ptr<Strategy> custom_;        // null: the built-in
+  RecentWork recent_;
+  WeightedTurns turns_;
   Rotation turn_;
   Random random_;
-  RecentWork recent_;
-  Time recent_time_{};
-  std::vector<WorkerLoad> loads_;  // of one choice
   std::uint64_t fallbacks_ = 0;
 };
 

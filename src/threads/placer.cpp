@@ -18,9 +18,6 @@ constinit thread_local Placer::Plan Placer::current_plan;
 
 namespace {
 
-// What workers did of late is brought up to date by whoever plans, so often at most.
-constexpr Duration kUpdateEvery = std::chrono::milliseconds(10);
-
 // If there are thieves, queues of this length are long, whichever is longer: all posters would
 // crowd around one inbox for the sake of a difference that thieves even out anyway.
 constexpr std::size_t kLongQueue = 64;
@@ -57,14 +54,6 @@ std::uint64_t next_version() {
   return last.fetch_add(1, relaxed) + 1;  // relaxed: a number
 }
 
-constexpr bool is_weighted(BuiltIn strategy) {
-  return strategy == BuiltIn::weighted_round_robin || strategy == BuiltIn::interleaved_weighted;
-}
-
-constexpr bool looks_back(BuiltIn strategy) {
-  return strategy == BuiltIn::least_used || strategy == BuiltIn::fair_share;
-}
-
 RecentWork::Totals totals_of(const Worker& worker, Time now) {
   return {.done = worker.counters().done.load(relaxed),  // relaxed: a count
           .busy = worker.times().busy_until(now)};
@@ -75,21 +64,16 @@ RecentWork::Totals totals_of(const Worker& worker, Time now) {
 Placer::Placer(const Crew& crew, const ThreadPoolOptions& options)
     : crew_(crew),
       plans_age_(!options.stealing.enabled),
-      given_weights_(options.weights),
       version_(next_version()),
-      charges_(options.max_workers + options.max_spare_workers) {
+      charges_(options.max_workers + options.max_spare_workers),
+      turns_(options.weights) {
   set_strategy(options.strategy);
 }
 
 std::string Placer::set_strategy(const StrategyChoice& strategy) {
   if (is_asking()) throw WouldDeadlock("set_strategy() from within the pool's strategy");
   const std::optional<BuiltIn> built_in = built_in_of(strategy);
-  std::shared_ptr<Strategy> custom;
-  if (const auto* const object = std::get_if<std::shared_ptr<Strategy>>(&strategy)) {
-    custom = *object;
-  } else if (!built_in) {
-    custom = make_strategy(std::get<std::string>(strategy));
-  }
+  std::shared_ptr<Strategy> custom = custom_of(strategy);
   std::string name(built_in ? to_string(*built_in) : custom->name());
   {
     const MutexLock ask_lock(ask_mutex_);
@@ -104,7 +88,7 @@ std::string Placer::set_strategy(const StrategyChoice& strategy) {
     const MutexLock lock(mutex_);
     std::swap(name, name_);
     std::swap(custom, custom_);
-    schedule_.reset();
+    turns_.reset();
     // relaxed: a plan made meanwhile is as good as one made before; so for all three.
     built_in_.store(built_in.value_or(BuiltIn::least_busy), relaxed);
     has_custom_.store(custom_ != nullptr, relaxed);  // relaxed: as above
@@ -249,25 +233,14 @@ void Placer::look(std::size_t workers, BuiltIn strategy, Random& random, Field& 
 // The weighted ones take turns from one table for all threads, so the shares are exact.
 void Placer::take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) {
   const MutexLock lock(mutex_);
-  if (given_weights_.empty()) update_recent(workers, current_time());
-  const bool is_stale = given_weights_.empty() && schedule_round_ != recent_.round();
-  if (!schedule_ || schedule_workers_ != workers || is_stale) {
-    const TurnOrder order =
-        strategy == BuiltIn::weighted_round_robin ? TurnOrder::in_runs : TurnOrder::interleaved;
-    schedule_.emplace(order, weights_for(workers, given_weights_, recent_));
-    schedule_round_ = recent_.round();
-    schedule_workers_ = workers;
-  }
+  if (turns_.are_measured()) update_recent(workers, current_time());
   for (std::uint32_t i = 0; i < plan.size; ++i) {
-    plan.workers[i] = static_cast<std::uint16_t>(choose(*schedule_, schedule_turn_));
+    plan.workers[i] = static_cast<std::uint16_t>(turns_.next(strategy, workers, recent_));
   }
 }
 
 void Placer::update_recent(std::size_t workers, Time now) {
-  // One that has just come begins where the others are, before it is looked at.
-  const bool knows_all = workers <= recent_.worker_count();
-  if (knows_all && now - recent_time_ < kUpdateEvery) return;
-  recent_time_ = now;
+  if (!recent_.is_due(now, workers)) return;
   std::vector<RecentWork::Totals> totals;
   for (std::size_t i = 0; i < workers; ++i) totals.push_back(totals_of(*crew_.worker(i), now));
   recent_.update(now, totals);
@@ -275,7 +248,7 @@ void Placer::update_recent(std::size_t workers, Time now) {
 
 std::vector<double> Placer::weights(std::size_t workers) {
   const MutexLock lock(mutex_);
-  return weights_for(workers, given_weights_, recent_);
+  return turns_.weights(workers, recent_);
 }
 
 // None: it had no usable answer.
@@ -308,7 +281,7 @@ void Placer::look_at_all(std::size_t workers) {
   const Time now = current_time();
   const MutexLock lock(mutex_);
   update_recent(workers, now);
-  const std::vector<double> weights = weights_for(workers, given_weights_, recent_);
+  const std::vector<double> weights = turns_.weights(workers, recent_);
   infos_.clear();
   for (std::size_t i = 0; i < workers; ++i) {
     Worker& worker = *crew_.worker(i);

@@ -27,7 +27,7 @@
 #include <muster/base/random.hpp>
 #include <muster/policy/choice.hpp>
 #include <muster/policy/recent_work.hpp>
-#include <muster/policy/weights.hpp>
+#include <muster/policy/weighted_turns.hpp>
 #include <muster/strategy.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
@@ -151,7 +151,6 @@ class Placer {
   // Fixed at construction.
   const Crew& crew_;
   const bool plans_age_;
-  const std::vector<double> given_weights_;
 
   // Any thread; read by everybody, written when the strategy changes.
   Atomic<std::uint64_t> version_;
@@ -165,11 +164,7 @@ class Placer {
   Mutex mutex_;
   std::string name_ MUSTER_GUARDED_BY(mutex_);
   RecentWork recent_ MUSTER_GUARDED_BY(mutex_);
-  Time recent_time_ MUSTER_GUARDED_BY(mutex_){};
-  std::optional<WeightedSchedule> schedule_ MUSTER_GUARDED_BY(mutex_);
-  std::uint64_t schedule_round_ MUSTER_GUARDED_BY(mutex_) = 0;
-  std::size_t schedule_workers_ MUSTER_GUARDED_BY(mutex_) = 0;
-  Rotation schedule_turn_ MUSTER_GUARDED_BY(mutex_);
+  WeightedTurns turns_ MUSTER_GUARDED_BY(mutex_);
 
   // Guarded by ask_mutex_: one call at a time to the user's object. Taken before mutex_.
   Mutex ask_mutex_;

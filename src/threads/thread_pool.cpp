@@ -83,16 +83,15 @@ std::vector<BadField> validate_placing(const ThreadPoolOptions& options) {
   std::vector<BadField> bad = validate(options.strategy);
   const std::optional<BuiltIn> built_in =
       bad.empty() ? built_in_of(options.strategy) : std::nullopt;
-  const bool is_weighted =
-      built_in == BuiltIn::weighted_round_robin || built_in == BuiltIn::interleaved_weighted;
+  const bool takes_turns = built_in && is_weighted(*built_in);
   const bool looks_at_times = built_in == BuiltIn::least_elu || built_in == BuiltIn::fair_share ||
-                              (is_weighted && options.weights.empty());
+                              (takes_turns && options.weights.empty());
   if (looks_at_times && options.timing == Timing::off) {
     bad.push_back({.field = "timing",
                    .value = "off",
                    .rule = "must be sampled or full with strategy " +
                            std::string(to_string(*built_in)) +
-                           (is_weighted ? " if no weights are given" : "")});
+                           (takes_turns ? " if no weights are given" : "")});
   }
   const bool has_one_queue = options.queueing == Queueing::global || options.priority_aging;
   if (has_one_queue && built_in != BuiltIn::least_busy) {

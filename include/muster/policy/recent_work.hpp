@@ -1,6 +1,6 @@
 // recent_work.hpp: what the workers of a pool did of late, from totals that only ever grow.
 //
-//     recent.update(now, totals);                     // now and then, say every 10 ms
+//     if (recent.is_due(now, workers)) recent.update(now, totals);
 //     recent.load(worker).consumed;
 //
 // Time goes in rounds of 100 ms; after each, what came before counts 0.7 of what it did, for all
@@ -27,12 +27,19 @@ namespace muster {
 class RecentWork {
  public:
   static constexpr Duration kRound = std::chrono::milliseconds(100);
+  static constexpr Duration kUpdateEvery = std::chrono::milliseconds(10);
 
   // Of one worker, since its start.
   struct Totals {
     std::uint64_t done = 0;  // tasks
     Duration busy{};         // with what it has spent on the task that it runs now
   };
+
+  // Time for an update: the last one is 10 ms ago, or there are workers that it has not told of.
+  // One that has just come begins where the others are, before it is looked at.
+  [[nodiscard]] bool is_due(Time now, std::size_t workers) const noexcept {
+    return workers > workers_.size() || now - updated_ >= kUpdateEvery;
+  }
 
   // One entry for each worker there is now; they come and go at the end. One that is new begins
   // with the least of what the others have.
@@ -46,9 +53,6 @@ class RecentWork {
 
   // How fast each worker is, relative to the others: one for each of the last update.
   [[nodiscard]] MUSTER_API std::vector<double> weights() const { return speeds_.weights(); }
-
-  // Of the last update.
-  [[nodiscard]] std::size_t worker_count() const noexcept { return workers_.size(); }
 
   // Rounds since the first update.
   [[nodiscard]] std::uint64_t round() const noexcept { return round_; }
@@ -65,15 +69,10 @@ class RecentWork {
   void measure_speeds();
 
   std::optional<Time> began_;
+  Time updated_{};
   std::uint64_t round_ = 0;
   std::vector<Worker> workers_;
   MeasuredWeights speeds_;
 };
-
-// What the weighted strategies go by, one for each worker: those given, or as measured, in steps of
-// a sixteenth, or each little change would make a long table of turns. Who has none has 1.
-[[nodiscard]] MUSTER_API std::vector<double> weights_for(std::size_t workers,
-                                                         const std::vector<double>& given,
-                                                         const RecentWork& recent);
 
 }  // namespace muster

@@ -54,6 +54,16 @@ TEST(RecentWork, WhatCameSinceTheLastUpdateCanBeAdded) {
   EXPECT_EQ(recent.load(1, {8, milliseconds(9)}).used, 0);
 }
 
+TEST(RecentWork, IsDueEvery10MsAndWhenSomebodyHasCome) {
+  RecentWork recent;
+  EXPECT_TRUE(recent.is_due(at(0), 1));
+  recent.update(at(0), std::vector<Totals>{{0, {}}});
+  EXPECT_FALSE(recent.is_due(at(9), 1));
+  EXPECT_TRUE(recent.is_due(at(10), 1));
+  EXPECT_TRUE(recent.is_due(at(0), 2));
+  EXPECT_FALSE(recent.is_due(at(0), 0));
+}
+
 TEST(RecentWork, AWorkerThatIsGoneIsForgotten) {
   RecentWork recent;
   recent.update(at(0), std::vector<Totals>{{0, {}}, {0, {}}});

@@ -81,12 +81,9 @@ TEST(ProcessPoolAdmission, TheOldestGivesWay) {
   NoticeStream news = full.pool().subscribe();
   auto late = full.pool().exec("echo", "late");
   EXPECT_THROW((void)full.waiting(0).get(), Dropped);
-  const auto notice = news.next(1s);
-  ASSERT_TRUE(notice);
-  const auto* const dropped = std::get_if<TaskDropped>(&notice->news);
-  ASSERT_NE(dropped, nullptr);
-  EXPECT_EQ(dropped->name, "echo");
-  EXPECT_EQ(dropped->policy, "drop_oldest");
+  const auto dropped = await_news<TaskDropped>(news);
+  EXPECT_EQ(dropped.name, "echo");
+  EXPECT_EQ(dropped.policy, "drop_oldest");
   EXPECT_EQ(full.waiting(1).get().text(), "1");
   EXPECT_EQ(late.get().text(), "late");
   EXPECT_EQ(full.pool().metrics().dropped, 1U);

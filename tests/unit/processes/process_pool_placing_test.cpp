@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,10 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void await_ready(const ProcessPool& pool, unsigned workers) {
-  while (pool.metrics().ready != workers) pause_for(1ms);
-}
-
 // How many of so many tasks, one after the other, each worker gets.
 std::map<std::size_t, int> shares_of(ProcessPool& pool, int tasks) {
   std::map<std::size_t, int> shares;
@@ -43,26 +40,45 @@ TEST(ProcessPoolPlacing, WeightedOnesShareByTheWeightsGiven) {
   }
 }
 
-TEST(ProcessPoolPlacing, LeastUsedEvensOutWhatWorkersDidOfLate) {
-  ProcessPool pool({.workers = 2, .strategy = BuiltIn::least_used});
+TEST(ProcessPoolPlacing, RoundRobinGoesFromOneToTheNext) {
+  ProcessPool pool({.workers = 3, .strategy = BuiltIn::round_robin});
+  await_ready(pool, 3);
+  std::size_t last = pool.call<std::size_t>("worker").get();
+  for (int i = 0; i < 30; ++i) {
+    const std::size_t next = pool.call<std::size_t>("worker").get();
+    ASSERT_EQ(next, (last + 1) % 3) << "task " << i;
+    last = next;
+  }
+}
+
+// How many of 20 tasks go to the other one, after `work` was done by one of two.
+int left_to_the_other(BuiltIn strategy,
+                      const std::function<void(ProcessPool&, const ExecOptions& kept)>& work) {
+  ProcessPool pool({.workers = 2, .strategy = strategy});
   await_ready(pool, 2);
   (void)shares_of(pool, 2);  // what was before the first choice does not count
   const ExecOptions kept{.affinity = "a", .affinity_class = AffinityClass::hard};
   const std::size_t busy = pool.call_with<std::size_t>(kept, "worker").get();
-  for (int i = 0; i < 29; ++i) (void)pool.call_with<std::size_t>(kept, "worker").get();
-  std::map<std::size_t, int> shares = shares_of(pool, 20);
-  EXPECT_GE(shares[1 - busy], 15) << "it has done nothing yet";
+  work(pool, kept);
+  return shares_of(pool, 20)[1 - busy];
+}
+
+TEST(ProcessPoolPlacing, LeastUsedEvensOutWhatWorkersDidOfLate) {
+  EXPECT_GE(left_to_the_other(BuiltIn::least_used,
+                              [](ProcessPool& pool, const ExecOptions& kept) {
+                                for (int i = 0; i < 29; ++i) {
+                                  (void)pool.call_with<std::size_t>(kept, "worker").get();
+                                }
+                              }),
+            15);
 }
 
 TEST(ProcessPoolPlacing, FairShareTurnsToThoseWhoHaveWorkedLess) {
-  ProcessPool pool({.workers = 2, .strategy = BuiltIn::fair_share});
-  await_ready(pool, 2);
-  (void)shares_of(pool, 2);  // what was before the first choice does not count
-  const ExecOptions kept{.affinity = "a", .affinity_class = AffinityClass::hard};
-  const std::size_t busy = pool.call_with<std::size_t>(kept, "worker").get();
-  (void)pool.call_with<Bytes>(kept, "sleep_ms", 50).get();
-  std::map<std::size_t, int> shares = shares_of(pool, 20);
-  EXPECT_GE(shares[1 - busy], 15);
+  EXPECT_GE(left_to_the_other(BuiltIn::fair_share,
+                              [](ProcessPool& pool, const ExecOptions& kept) {
+                                (void)pool.call_with<Bytes>(kept, "sleep_ms", 50).get();
+                              }),
+            15);
 }
 
 // Remembers what it is told, and picks the last.
@@ -159,12 +175,9 @@ TEST(ProcessPoolPlacing, TheStrategyIsExchangedWhileTasksRun) {
   }
   for (std::size_t i = 0; i < many.size(); ++i) EXPECT_EQ(many[i].get().text(), std::to_string(i));
   EXPECT_EQ(pool.strategy(), "witness");
-  const auto notice = news.next(1s);
-  ASSERT_TRUE(notice);
-  const auto* const changed = std::get_if<StrategyChanged>(&notice->news);
-  ASSERT_NE(changed, nullptr);
-  EXPECT_EQ(changed->from, "least-busy");
-  EXPECT_EQ(changed->to, "witness");
+  const auto changed = await_news<StrategyChanged>(news);
+  EXPECT_EQ(changed.from, "least-busy");
+  EXPECT_EQ(changed.to, "witness");
   EXPECT_THROW(pool.set_strategy("no such strategy"), InvalidArgument);
   EXPECT_EQ(pool.strategy(), "witness");
 }

@@ -23,6 +23,7 @@
 #include <muster/bytes.hpp>
 #include <muster/future.hpp>
 #include <muster/policy/retry.hpp>
+#include <muster/process_pool.hpp>
 #include <muster/processes/file_descriptor.hpp>
 #include <muster/processes/spawner.hpp>
 
@@ -126,6 +127,22 @@ inline ProcessHandle start(Spawner& spawner, std::uint64_t worker, const LaunchO
 // Retries at once, so that tests need not wait.
 inline RetryOptions at_once(unsigned attempts) {
   return {.max_attempts = attempts, .delay = fixed(Duration::zero()), .jitter = 0};
+}
+
+inline void await_ready(const ProcessPool& pool, unsigned workers) {
+  wait_until([&] { return pool.metrics().ready == workers; });
+}
+
+// Waits for news of a kind.
+template <class News>
+News await_news(NoticeStream& stream) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto notice = stream.next(std::chrono::seconds(1));
+    if (!notice) continue;
+    if (const auto* const news = std::get_if<News>(&notice->news)) return *news;
+  }
+  throw std::runtime_error("no such news");
 }
 
 // What get() throws, in words.
