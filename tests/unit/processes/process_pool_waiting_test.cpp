@@ -48,6 +48,7 @@ class EndlessResults {
 
 // How long `wait` takes while results come without end.
 Clock::duration time_of(ProcessPool& pool, const std::function<void()>& wait) {
+  await_ready(pool, 2);
   EndlessResults results(pool);
   results.begin(20);
   const Clock::time_point began = Clock::now();
