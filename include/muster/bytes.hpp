@@ -1,9 +1,9 @@
 // bytes.hpp: bytes that never change and may be shared: what goes to worker processes and back.
 //
-//     pool.exec("echo", "hello");                             // a text is copied
-//     muster::Bytes report(std::move(text));                  // the string's own memory, not
-//     copied auto page = muster::Bytes::view_of(mapping, owner);     // nothing is copied; owner
-//     stays alive parse(page.text());
+//     pool.exec("echo", "hello");                           // a text is copied
+//     muster::Bytes report(std::move(text));                // the string's own memory
+//     auto page = muster::Bytes::view_of(mapping, owner);   // nothing is copied; owner stays alive
+//     parse(page.text());
 //
 // Up to 48 bytes stand in the object itself, so that small ones cost no allocation. More are shared
 // by all copies, and freed or let go with the last.
