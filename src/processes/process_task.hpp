@@ -41,6 +41,10 @@ struct TaskProgress {
   std::uint64_t edition = 0;  // of the abilities ...
   std::uint32_t method = 0;   // ... in which its name has this number
   bool is_cancelled = false;
+
+  // Where it is to be found in WaitingTasks and TasksByTime.
+  std::optional<unsigned> waits_with{};
+  std::optional<Time> due{};
 };
 
 class ProcessTask final : public FutureState<Bytes> {

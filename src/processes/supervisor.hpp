@@ -95,6 +95,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   static constexpr unsigned kRunShift = 12;
 
   // Tasks: supervisor_tasks.cpp
+  void check_command(std::string_view name, std::span<const Bytes> payloads) const;
   std::uint32_t check(std::string_view name, const Bytes& payload, const ExecOptions& options)
       MUSTER_REQUIRES(mutex_);
   Future<Bytes> make_task(std::uint32_t method, TaskRequest request, Entry entry)
@@ -122,7 +123,6 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] bool has_room() const MUSTER_REQUIRES(mutex_);
   std::exception_ptr find_room(std::string_view name) MUSTER_REQUIRES(mutex_);
   bool wait_for_room(Time deadline) MUSTER_REQUIRES(mutex_);
-  void note_room() MUSTER_REQUIRES(mutex_);
   bool drop_oldest() MUSTER_REQUIRES(mutex_);
   std::exception_ptr dropped(std::string_view name, WhenFull policy);
   void note_backlog() MUSTER_REQUIRES(mutex_);
@@ -134,6 +134,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   bool send(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
   std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
+  TaskRef take_back(Member& member, Flight& flight) MUSTER_REQUIRES(mutex_);
   void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
   void update_lists(Member& member) MUSTER_REQUIRES(mutex_);
   static void refuse_strategies();
@@ -193,11 +194,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   Time next_due(Time now) const MUSTER_REQUIRES(mutex_);
   void serve_times(Time now) MUSTER_REQUIRES(mutex_);
   void serve_task_times(Time now) MUSTER_REQUIRES(mutex_);
-  struct Timeout {
-    TaskRef task;
-    unsigned attempt;
-  };
-  void check_timeout(Timeout timeout, Time now) MUSTER_REQUIRES(mutex_);
+  void check_timeout(TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
   void look_after_health(Time now) MUSTER_REQUIRES(mutex_);
   void look_after(Member& member, Time now) MUSTER_REQUIRES(mutex_);
   void act_on(Member& member, HealthAction action) MUSTER_REQUIRES(mutex_);
@@ -249,8 +246,8 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   Time next_health_ MUSTER_GUARDED_BY(mutex_){};
   Time next_scaling_ MUSTER_GUARDED_BY(mutex_){};
   WaitingTasks waiting_ MUSTER_GUARDED_BY(mutex_);
-  TimeQueue<TaskRef> delayed_ MUSTER_GUARDED_BY(mutex_);
-  TimeQueue<Timeout> timeouts_ MUSTER_GUARDED_BY(mutex_);
+  TasksByTime delayed_ MUSTER_GUARDED_BY(mutex_);
+  TasksByTime timeouts_ MUSTER_GUARDED_BY(mutex_);  // of those that workers have
   ConditionVariable room_;                          // there is, or the pool is stopped
   unsigned blocked_ MUSTER_GUARDED_BY(mutex_) = 0;  // callers that wait for it
   PoolSnapshot::BackPressure pressure_ MUSTER_GUARDED_BY(mutex_);

@@ -67,10 +67,6 @@ bool Supervisor::wait_for_room(Time deadline) {
   return !is_open() || has_room();
 }
 
-void Supervisor::note_room() {
-  if (blocked_ > 0) room_.notify_all();
-}
-
 bool Supervisor::drop_oldest() {
   TaskRef task = waiting_.pop_oldest();
   if (!task) return false;
@@ -90,9 +86,10 @@ std::exception_ptr Supervisor::dropped(std::string_view name, WhenFull policy) {
                                          std::to_string(options_.admission.max_queued)));
 }
 
-// Tells when many wait, and when it is over.
+// Whenever there may be more or less. Tells when many wait, and when it is over.
 void Supervisor::note_backlog() {
   const std::size_t queued = backlog();
+  if (blocked_ > 0 && queued < options_.admission.max_queued) room_.notify_all();
   const BackPressure after = watermarks_.after(back_pressure_, queued);
   if (after == back_pressure_) return;
   back_pressure_ = after;

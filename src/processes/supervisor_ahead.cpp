@@ -37,12 +37,9 @@ void Supervisor::recall(Member& member) {
     const Claim claim = taker.claim();
     if (claim.outcome != TakeOutcome::taken) break;
     Flight& flight = member.flights[claim.slot];
-    TaskRef task = std::move(flight.task);
-    member.payload_extents -= flight.has_extent ? 1 : 0;
-    flight = {};
     rings.release(claim);
-    if (!task) continue;  // its memory is damaged, which the next result shows
-    --member.in_flight;
+    if (!flight.task) continue;  // its memory is damaged, which the next result shows
+    TaskRef task = take_back(member, flight);
     --task->progress.attempts;
     task->progress.state = TaskState::queued;
     const std::optional<unsigned> home = home_of(*task);

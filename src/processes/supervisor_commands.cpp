@@ -33,12 +33,12 @@ bool Supervisor::send_command(Member& member, TaskRef task, Time now) {
 TaskRef Supervisor::take_command_task(Member& member, std::uint64_t id) {
   for (Flight& flight : member.flights) {
     if (!flight.task || flight.task->order.id != id) continue;
-    --member.in_flight;
+    TaskRef task = take_back(member, flight);
     if (member.in_flight == 0 && member.state == WorkerState::busy) {
       member.state = WorkerState::ready;
       member.idle_since = Time::clock::now();
     }
-    return std::move(flight.task);
+    return task;
   }
   return {};
 }

@@ -109,7 +109,7 @@ StopResult Supervisor::stop(const StopOptions& options) {
     const MutexLock lock(mutex_);
     if (state_ == PoolState::uninitialized) state_ = PoolState::shut_down;
     if (state_ != PoolState::shut_down) state_ = PoolState::shutting_down;
-    note_room();
+    room_.notify_all();
     if (options.mode == Stop::discard) {
       discards_ = true;
       target_ = 0;
@@ -257,34 +257,27 @@ void Supervisor::serve_times(Time now) {
 
 void Supervisor::serve_task_times(Time now) {
   while (!delayed_.empty() && delayed_.next() <= now) {
-    TaskRef task = delayed_.pop();
-    const TaskState state = task->progress.state;
-    if (state == TaskState::created || state == TaskState::retry_pending) enqueue(std::move(task));
+    enqueue(delayed_.pop());
+    note_backlog();
   }
-  while (!timeouts_.empty() && timeouts_.next() <= now) {
-    Timeout timeout = timeouts_.pop();
-    const TaskProgress& progress = timeout.task->progress;
-    const bool is_same =
-        progress.state == TaskState::dequeued && progress.attempts == timeout.attempt;
-    if (is_same) check_timeout(std::move(timeout), now);
-  }
+  while (!timeouts_.empty() && timeouts_.next() <= now) check_timeout(timeouts_.pop(), now);
 }
 
 // The time counts from when the worker began it: it may have waited there behind others.
-void Supervisor::check_timeout(Timeout timeout, Time now) {
-  Member& member = *members_[timeout.task->progress.worker];
-  const Duration allowed = *timeout.task->order.options.timeout;
+void Supervisor::check_timeout(TaskRef task, Time now) {
+  Member& member = *members_[task->progress.worker];
+  const Duration allowed = *task->order.options.timeout;
   const WorkerReading reading = member.read();
   // If it does not say so, it has not begun, and gets all its time.
-  const bool has_begun = member.command != nullptr || reading.task == timeout.task->order.id;
+  const bool has_begun = member.command != nullptr || reading.task == task->order.id;
   const Time began = !has_begun                  ? now
-                     : member.command != nullptr ? timeout.task->progress.began
+                     : member.command != nullptr ? task->progress.began
                                                  : reading.started;
   // Who lies about its beginning gains one more time only.
-  const bool is_over = began + allowed <= now ||
-                       timeout.task->progress.began + allowed * (2 + member.in_flight) <= now;
+  const bool is_over =
+      began + allowed <= now || task->progress.began + allowed * (2 + member.in_flight) <= now;
   if (!is_over) {
-    timeouts_.push(began + allowed, std::move(timeout));
+    timeouts_.push(began + allowed, std::move(task));
     return;
   }
   ++counts_.timeouts;

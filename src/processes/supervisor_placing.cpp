@@ -50,9 +50,9 @@ void Supervisor::feed(Member& member, Time now) {
       if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
       break;
     }
-    note_room();
   }
   update_lists(member);
+  note_backlog();
 }
 
 // False: it has no place for it now, or the task has failed, as its state says.
@@ -105,12 +105,22 @@ void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
     const Time due = now + *timeout;
     const bool is_next = timeouts_.empty() || due < timeouts_.next();
     task.add_reference();
-    timeouts_.push(due, {TaskRef(&task), task.progress.attempts});
+    timeouts_.push(due, TaskRef(&task));
     if (is_next) kick_.give();
   }
   member.lowest_priority = std::min(member.lowest_priority, task.order.options.priority);
   if (member.in_flight++ == 0) member.last_result = now;
   member.state = WorkerState::busy;
+}
+
+// What it has no longer, however that came.
+TaskRef Supervisor::take_back(Member& member, Flight& flight) {
+  TaskRef task = std::move(flight.task);
+  member.payload_extents -= flight.has_extent ? 1 : 0;
+  flight = {};
+  if (--member.in_flight == 0) member.lowest_priority = kNoPriority;
+  timeouts_.remove(*task);
+  return task;
 }
 
 // Nothing: no extent is free, or there is no memory for it.

@@ -127,10 +127,7 @@ bool Supervisor::take_result(Member& member, const Settling& settling, Time now)
   if (!bytes) return false;
   Bytes value = keep_or_copy(member, settling, *bytes);
   rings.release(settling);
-  TaskRef task = std::move(flight.task);
-  member.payload_extents -= flight.has_extent ? 1 : 0;
-  flight = {};
-  if (--member.in_flight == 0) member.lowest_priority = kNoPriority;
+  TaskRef task = take_back(member, flight);
   note_end(member, *task, took);
   member.failed += status != ResultStatus::value ? 1 : 0;
   switch (status) {

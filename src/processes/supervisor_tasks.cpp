@@ -41,6 +41,7 @@ std::optional<Future<Bytes>> Supervisor::exec(TaskRequest request, Entry entry) 
   if (std::vector<BadField> bad = validate(request.options); !bad.empty()) {
     throw InvalidArgument(std::move(bad));
   }
+  check_command(request.name, {&request.payload, 1});
   std::vector<Verdict> verdicts;
   std::optional<Future<Bytes>> future;
   {
@@ -64,6 +65,7 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   if (std::vector<BadField> bad = validate(options); !bad.empty()) {
     throw InvalidArgument(std::move(bad));
   }
+  check_command(name, payloads);
   std::vector<Verdict> verdicts;
   std::vector<Future<Bytes>> futures;
   futures.reserve(payloads.size());
@@ -102,6 +104,15 @@ Future<Bytes> Supervisor::make_task(std::uint32_t method, TaskRequest request, E
   return future;
 }
 
+// Whether a program can be sent these at all. Throws InvalidArgument.
+void Supervisor::check_command(std::string_view name, std::span<const Bytes> payloads) const {
+  if (!options_.command) return;
+  for (const Bytes& payload : payloads) {
+    std::vector<BadField> bad = command_problems(*options_.command, name, payload);
+    if (!bad.empty()) throw InvalidArgument(std::move(bad));
+  }
+}
+
 // Throws InvalidArgument. Its number in the abilities that are known.
 std::uint32_t Supervisor::check(std::string_view name, const Bytes& payload,
                                 const ExecOptions& options) {
@@ -125,7 +136,6 @@ std::uint32_t Supervisor::check(std::string_view name, const Bytes& payload,
         {"payload", std::to_string(payload.size()) + " bytes",
          "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
   }
-  if (options_.command && bad.empty()) bad = command_problems(*options_.command, name, payload);
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
   return method.value_or(0);
 }
@@ -261,6 +271,7 @@ void Supervisor::bury(TaskRef task, const Mishap& mishap) {
 }
 
 bool Supervisor::cancel(ProcessTask& task) {
+  refuse_strategies();
   std::vector<Verdict> verdicts;
   bool is_done = false;
   {
@@ -271,9 +282,15 @@ bool Supervisor::cancel(ProcessTask& task) {
       case TaskState::queued:
       case TaskState::retry_pending:
         task.add_reference();
+        if (progress.state == TaskState::queued) {
+          waiting_.remove(task);
+        } else {
+          delayed_.remove(task);
+        }
         settle_with(
             TaskRef(&task),
             std::make_exception_ptr(Cancelled(task.describe() + " was cancelled before it began")));
+        note_backlog();
         is_done = true;
         break;
       case TaskState::dequeued:
@@ -311,12 +328,8 @@ void Supervisor::drop_waiting(const char* why) {
     settle_with(std::move(task), std::make_exception_ptr(Stopped(why)));
   };
   for (TaskRef& task : waiting_.take_all()) drop(std::move(task));
-  note_room();
-  while (!delayed_.empty()) {
-    TaskRef task = delayed_.pop();
-    const TaskState state = task->progress.state;
-    if (state == TaskState::created || state == TaskState::retry_pending) drop(std::move(task));
-  }
+  while (!delayed_.empty()) drop(delayed_.pop());
+  note_backlog();
 }
 
 std::vector<DeadLetter> Supervisor::dead_letters() const {

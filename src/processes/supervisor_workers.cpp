@@ -232,6 +232,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
     ring_.remove(member.id);
     for (TaskRef& task : waiting_.take_all_of(member.id)) enqueue(std::move(task));
   }
+  note_backlog();
   changed_.notify_all();
 }
 
@@ -246,15 +247,14 @@ void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
     (void)take_results_of(member, Time::clock::now());
   }
   for (SlotIndex slot = 0; slot < member.flights.size(); ++slot) {
-    TaskRef task = std::move(member.flights[slot].task);
-    if (!task) continue;
-    --member.in_flight;
-    member.payload_extents -= member.flights[slot].has_extent ? 1 : 0;
+    Flight& flight = member.flights[slot];
+    if (!flight.task) continue;
     // Whatever is not as we left it counts as begun: the worker may have written anything.
     const SlotWord word =
         member.segment != nullptr ? member.segment->ring().word(slot) : SlotWord{};
     const bool is_untouched =
-        word.state == SlotState::ready && word.generation == member.flights[slot].generation;
+        word.state == SlotState::ready && word.generation == flight.generation;
+    TaskRef task = take_back(member, flight);
     if (!is_untouched) {
       const FailureKind kind = failure_kind(status.kind);
       const std::string what = kind == FailureKind::timeout
@@ -402,6 +402,7 @@ void Supervisor::apply_target(const std::string& reason) {
       for (TaskRef& task : waiting_.take_all_of(member->id)) enqueue(std::move(task));
     }
   }
+  note_backlog();
   const unsigned total = target_;
   if (before > 0) scaling_.count(static_cast<int>(total) - static_cast<int>(before));
   if (total > before && before > 0) {

@@ -3,17 +3,37 @@
 
 #include <algorithm>
 
+#include <muster/base/assert.hpp>
+
 namespace muster {
+
+namespace {
+
+// Where a task with this id is, or belongs.
+std::deque<TaskRef>::iterator place_of(std::uint64_t id, std::deque<TaskRef>& queue) {
+  if (queue.empty() || queue.back()->order.id < id) return queue.end();
+  const auto is_older = [](const TaskRef& task, std::uint64_t other) {
+    return task->order.id < other;
+  };
+  return std::lower_bound(queue.begin(), queue.end(), id, is_older);
+}
+
+}  // namespace
 
 void OrderedTasks::push(TaskRef task) {
   std::deque<TaskRef>& queue = queues_[task->order.options.priority];
-  const auto is_older = [](const TaskRef& one, const TaskRef& other) {
-    return one->order.id < other->order.id;
-  };
-  const bool is_newest = queue.empty() || is_older(queue.back(), task);
-  const auto place =
-      is_newest ? queue.end() : std::upper_bound(queue.begin(), queue.end(), task, is_older);
+  const auto place = place_of(task->order.id, queue);
   queue.insert(place, std::move(task));
+}
+
+void OrderedTasks::remove(const ProcessTask& task) {
+  const auto found = queues_.find(task.order.options.priority);
+  MUSTER_ASSERT(found != queues_.end());
+  std::deque<TaskRef>& queue = found->second;
+  const auto place = place_of(task.order.id, queue);
+  MUSTER_ASSERT(place != queue.end() && &**place == &task);
+  queue.erase(place);
+  if (queue.empty()) queues_.erase(found);
 }
 
 OrderedTasks::Rank OrderedTasks::top_rank() const {
@@ -47,16 +67,21 @@ TaskRef OrderedTasks::pop_oldest() {
 }
 
 void WaitingTasks::push(TaskRef task, std::optional<unsigned> worker) {
-  const std::string& capability = task->order.options.capability;
-  Queue& queue = worker               ? by_worker_[*worker]
-                 : capability.empty() ? anybodys_
-                                      : by_capability_[capability];
+  task->progress.waits_with = worker;
+  Queue& queue = queue_of(*task);
   queue.push(std::move(task));
   ++size_;
 }
 
-void WaitingTasks::clean(Queue& queue) {
-  while (!queue.empty() && queue.top().progress.state != TaskState::queued) (void)pop(queue);
+void WaitingTasks::remove(const ProcessTask& task) {
+  queue_of(task).remove(task);
+  --size_;
+}
+
+WaitingTasks::Queue& WaitingTasks::queue_of(const ProcessTask& task) {
+  const std::string& capability = task.order.options.capability;
+  if (task.progress.waits_with) return by_worker_[*task.progress.waits_with];
+  return capability.empty() ? anybodys_ : by_capability_[capability];
 }
 
 TaskRef WaitingTasks::pop(Queue& queue) {
@@ -67,7 +92,6 @@ TaskRef WaitingTasks::pop(Queue& queue) {
 TaskRef WaitingTasks::pop_for(const Taker& taker) {
   Queue* best = nullptr;
   const auto look = [&](Queue& queue) {
-    clean(queue);
     if (queue.empty()) return;
     if (best == nullptr || best->top_rank() < queue.top_rank()) best = &queue;
   };
@@ -89,7 +113,6 @@ TaskRef WaitingTasks::pop_soft_for(const Taker& taker) {
   Queue* best = nullptr;
   for (auto& [worker, queue] : by_worker_) {
     if (worker == taker.worker) continue;
-    clean(queue);
     if (queue.empty()) continue;
     const ExecOptions& options = queue.top().order.options;
     if (options.affinity_class == AffinityClass::hard) continue;
@@ -103,20 +126,15 @@ TaskRef WaitingTasks::pop_soft_for(const Taker& taker) {
 }
 
 void WaitingTasks::take_all_from(Queue& queue, std::vector<TaskRef>& all) {
-  for (clean(queue); !queue.empty(); clean(queue)) all.push_back(pop(queue));
+  while (!queue.empty()) all.push_back(pop(queue));
 }
 
 TaskRef WaitingTasks::pop_oldest() {
   Queue* best = nullptr;
   const auto look = [&](Queue& queue) {
-    while (const ProcessTask* const oldest = queue.oldest()) {
-      if (oldest->progress.state == TaskState::queued) {
-        if (best == nullptr || oldest->order.id < best->oldest()->order.id) best = &queue;
-        return;
-      }
-      --size_;
-      (void)queue.pop_oldest();
-    }
+    const ProcessTask* const oldest = queue.oldest();
+    if (oldest == nullptr) return;
+    if (best == nullptr || oldest->order.id < best->oldest()->order.id) best = &queue;
   };
   look(anybodys_);
   for (auto& [capability, queue] : by_capability_) look(queue);
@@ -141,6 +159,27 @@ std::vector<TaskRef> WaitingTasks::take_all() {
   for (auto& [capability, queue] : by_capability_) take_all_from(queue, all);
   for (auto& [worker, queue] : by_worker_) take_all_from(queue, all);
   return all;
+}
+
+void TasksByTime::push(Time due, TaskRef task) {
+  MUSTER_ASSERT(!task->progress.due);
+  task->progress.due = due;
+  const std::uint64_t id = task->order.id;
+  tasks_.emplace(std::pair(due, id), std::move(task));
+}
+
+void TasksByTime::remove(ProcessTask& task) {
+  if (!task.progress.due) return;
+  const std::pair place(*task.progress.due, task.order.id);
+  task.progress.due.reset();
+  tasks_.erase(place);
+}
+
+TaskRef TasksByTime::pop() {
+  TaskRef task = std::move(tasks_.begin()->second);
+  tasks_.erase(tasks_.begin());
+  task->progress.due.reset();
+  return task;
 }
 
 }  // namespace muster

@@ -18,8 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include <muster/queues/stable_heap.hpp>
-
 #include "processes/process_task.hpp"
 
 namespace muster {
@@ -32,6 +30,7 @@ class OrderedTasks {
   using Rank = std::pair<int, std::int64_t>;
 
   void push(TaskRef task);
+  void remove(const ProcessTask& task);  // requires: it is here
 
   [[nodiscard]] bool empty() const noexcept { return queues_.empty(); }
 
@@ -58,13 +57,15 @@ class WaitingTasks {
   // Whose it is, by its key; none: anybody's who has the capability.
   void push(TaskRef task, std::optional<unsigned> worker);
 
+  // Requires: it is here.
+  void remove(const ProcessTask& task);
+
   struct Taker {
     unsigned worker = 0;
     std::span<const std::string> capabilities = {};
   };
 
-  // The one that this worker is to have next. Empty: none. Tasks that were cancelled meanwhile are
-  // dropped on the way.
+  // The one that this worker is to have next. Empty: none.
   [[nodiscard]] TaskRef pop_for(const Taker& taker);
 
   // What others have waiting with them and this worker may have, too, since it has nothing else.
@@ -77,14 +78,13 @@ class WaitingTasks {
   [[nodiscard]] std::vector<TaskRef> take_all_of(unsigned worker);
   [[nodiscard]] std::vector<TaskRef> take_all();
 
-  // Counts cancelled ones too, until somebody comes to them.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
  private:
   using Queue = OrderedTasks;
 
-  void clean(Queue& queue);
+  Queue& queue_of(const ProcessTask& task);
   TaskRef pop(Queue& queue);
   void take_all_from(Queue& queue, std::vector<TaskRef>& all);
 
@@ -94,20 +94,23 @@ class WaitingTasks {
   std::size_t size_ = 0;
 };
 
-// Things that become due, the earliest first.
-template <class T>
-class TimeQueue {
+// Tasks for which something becomes due, the earliest first. A task is in one of these at most.
+class TasksByTime {
  public:
-  void push(Time due, T item) { heap_.push(-due.time_since_epoch().count(), std::move(item)); }
-  [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
+  void push(Time due, TaskRef task);
 
-  // Requires: not empty.
-  [[nodiscard]] Time next() const { return Time(Duration(-heap_.top_priority())); }
-  [[nodiscard]] T pop() { return heap_.pop(); }
+  // If it is here.
+  void remove(ProcessTask& task);
+
+  [[nodiscard]] bool empty() const noexcept { return tasks_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
+
+  // Require: not empty.
+  [[nodiscard]] Time next() const { return tasks_.begin()->first.first; }
+  [[nodiscard]] TaskRef pop();
 
  private:
-  StableHeap<T, Duration::rep> heap_;
+  std::map<std::pair<Time, std::uint64_t>, TaskRef> tasks_;  // by time and id
 };
 
 }  // namespace muster

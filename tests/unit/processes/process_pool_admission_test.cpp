@@ -76,6 +76,30 @@ TEST(ProcessPoolAdmission, AStopLetsThoseGoWhoWaitForRoom) {
   EXPECT_EQ(full.waiting(1).get().text(), "1") << "what was accepted was run";
 }
 
+TEST(ProcessPoolAdmission, ThereIsRoomAsSoonAsOneThatWaitsIsCancelled) {
+  Full full({}, 60'000);
+  std::optional<Future<Bytes>> late;
+  std::thread caller([&] { late = full.pool().exec("echo", "late"); });
+  while (full.pool().snapshot().back_pressure.blocked == 0) pause_for(1ms);
+  EXPECT_EQ(full.pool().metrics().queued, 2U);
+  EXPECT_TRUE(full.waiting(0).cancel());
+  caller.join();
+  EXPECT_EQ(full.pool().metrics().queued, 2U);
+  EXPECT_FALSE(full.running().is_ready());
+  (void)full.pool().stop({.mode = Stop::discard});
+  EXPECT_THROW((void)late->get(), Stopped);
+}
+
+TEST(ProcessPoolAdmission, ATaskForLaterThatIsCancelledLeavesItsPlace) {
+  ProcessPool pool({.workers = 1, .admission = {.max_queued = 1, .when_full = WhenFull::reject}});
+  auto later = pool.exec("echo", "later", {.run_at = Time::clock::now() + 1h});
+  EXPECT_THROW((void)pool.exec("echo", "now").get(), QueueFull);
+  EXPECT_TRUE(later.cancel());
+  EXPECT_EQ(pool.metrics().delayed, 0U);
+  EXPECT_EQ(pool.exec("echo", "now").get().text(), "now");
+  EXPECT_THROW((void)later.get(), Cancelled);
+}
+
 TEST(ProcessPoolAdmission, TheOldestGivesWay) {
   Full full({.when_full = WhenFull::drop_oldest});
   NoticeStream news = full.pool().subscribe();

@@ -2,7 +2,9 @@
 #include <chrono>
 #include <csignal>
 #include <initializer_list>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -162,14 +164,30 @@ TEST(ProcessPool, RetryOnSaysWhichFailuresAreRepeated) {
 
 TEST(ProcessPool, ATimeoutKillsTheWorkerAndOnlyIt) {
   ProcessPool pool({.workers = 2, .retry = at_once(1)});
-  const int before =
-      pool.call_with<int>({.affinity = "x", .affinity_class = AffinityClass::hard}, "pid").get();
-  EXPECT_THROW((void)pool.exec("hang", {}, {.timeout = 50ms}).get(), TimedOut);
+  await_ready(pool, 2);
+  const ExecOptions with_one{.affinity = "x", .affinity_class = AffinityClass::hard};
+  const auto one = static_cast<unsigned>(pool.call_with<std::size_t>(with_one, "worker").get());
+  const pid_t its_pid = pool.worker_status(one)->pid;
+  const pid_t other_pid = pool.worker_status(1 - one)->pid;
+  ExecOptions limited = with_one;
+  limited.timeout = 50ms;
+  EXPECT_THROW((void)pool.exec("hang", {}, limited).get(), TimedOut);
   EXPECT_EQ(pool.metrics().timeouts, 1U);
   EXPECT_EQ(pool.metrics().crashes, 0U);
   EXPECT_EQ(pool.dead_letters().at(0).kind, FailureKind::timeout);
-  EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
-  (void)before;
+  EXPECT_EQ(pool.exec("echo", "x", with_one).get().text(), "x");
+  EXPECT_NE(pool.worker_status(one)->pid, its_pid);
+  EXPECT_EQ(pool.worker_status(1 - one)->pid, other_pid);
+}
+
+TEST(ProcessPool, ATaskThatHasEndedIsNotKeptForItsTimeout) {
+  ProcessPool pool({.workers = 1});
+  auto owner = std::make_shared<std::string>(1'000, 'x');
+  const std::weak_ptr<std::string> payload = owner;
+  const auto bytes = std::as_bytes(std::span(*owner));
+  Bytes given = Bytes::view_of(bytes, std::move(owner));
+  EXPECT_EQ(pool.exec("echo", std::move(given), {.timeout = 1h}).get().size(), 1'000U);
+  wait_until([&] { return payload.expired(); });
 }
 
 TEST(ProcessPool, WhatWaitsBehindALongTaskHasItsWholeTimeout) {

@@ -74,26 +74,70 @@ TEST(WaitingTasks, SoftOnesOfOthersAreThereForWhoHasNothingElse) {
   EXPECT_EQ(tasks.take_all().size(), 1U);
 }
 
-TEST(WaitingTasks, ThoseThatWereCancelledArePassedBy) {
-  WaitingTasks tasks;
-  const TaskRef cancelled = waiting(1);
-  tasks.push(cancelled.another(), std::nullopt);
-  tasks.push(waiting(2), std::nullopt);
-  cancelled->progress.state = TaskState::failed;
-  EXPECT_EQ(all_for(tasks, {}), Ids{2});
-  EXPECT_EQ(tasks.size(), 0U);
+TEST(WaitingTasks, AreRemovedFromWhereverTheyWait) {
+  Random random(2);
+  const auto push = [](WaitingTasks& tasks, std::uint64_t id) {
+    TaskRef task =
+        waiting(id, {.priority = static_cast<int>(id % 2), .capability = id % 3 == 0 ? "gpu" : ""});
+    tasks.push(task.another(), id % 5 == 0 ? std::optional(7U) : std::nullopt);
+    return task;
+  };
+  const std::vector<std::string> gpu{"gpu"};
+  for (int round = 0; round < 100; ++round) {
+    WaitingTasks all;
+    WaitingTasks kept;
+    std::vector<TaskRef> refs;
+    for (std::uint64_t id = 1; id <= 40; ++id) refs.push_back(push(all, id));
+    for (std::uint64_t id = 1; id <= 40; ++id) {
+      if (random.below(2) == 0) {
+        (void)push(kept, id);
+      } else {
+        all.remove(*refs[id - 1]);
+      }
+    }
+    EXPECT_EQ(all.size(), kept.size());
+    const WaitingTasks::Taker taker{.worker = 7, .capabilities = gpu};
+    EXPECT_EQ(all_for(all, taker), all_for(kept, taker));
+    EXPECT_TRUE(all.empty());
+  }
 }
 
-TEST(TimeQueue, GivesTheEarliestFirst) {
-  TimeQueue<int> queue;
-  queue.push(Time(3s), 3);
-  queue.push(Time(1s), 1);
-  queue.push(Time(2s), 2);
+TEST(WaitingTasks, WhatIsRemovedIsNotTheOldest) {
+  WaitingTasks tasks;
+  const TaskRef first = waiting(1);
+  tasks.push(first.another(), std::nullopt);
+  tasks.push(waiting(2), 7U);
+  tasks.remove(*first);
+  EXPECT_EQ(tasks.pop_oldest()->order.id, 2U);
+  EXPECT_FALSE(tasks.pop_oldest());
+}
+
+TEST(TasksByTime, GivesTheEarliestFirst) {
+  TasksByTime queue;
+  for (const int due : {3, 1, 2}) {
+    queue.push(Time(std::chrono::seconds(due)), waiting(static_cast<std::uint64_t>(due)));
+  }
   EXPECT_EQ(queue.next(), Time(1s));
-  EXPECT_EQ(queue.pop(), 1);
-  EXPECT_EQ(queue.pop(), 2);
-  EXPECT_EQ(queue.pop(), 3);
+  EXPECT_EQ(queue.pop()->order.id, 1U);
+  EXPECT_EQ(queue.pop()->order.id, 2U);
+  EXPECT_EQ(queue.pop()->order.id, 3U);
   EXPECT_TRUE(queue.empty());
+}
+
+TEST(TasksByTime, OfOneTimeTheFirstComesFirstAndOnesRemovedDoNot) {
+  TasksByTime queue;
+  std::vector<TaskRef> tasks;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    tasks.push_back(waiting(id));
+    queue.push(Time(1s), tasks.back().another());
+  }
+  queue.remove(*tasks[0]);
+  queue.remove(*tasks[0]);  // is not there any more
+  EXPECT_EQ(queue.size(), 2U);
+  EXPECT_EQ(queue.pop()->order.id, 2U);
+  queue.push(Time(0s), tasks[1].another());
+  EXPECT_EQ(queue.pop()->order.id, 2U);
+  EXPECT_EQ(queue.pop()->order.id, 3U);
 }
 
 TEST(LookAhead, IsForShortTasksOnly) {
