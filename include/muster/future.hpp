@@ -78,7 +78,10 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
     if (before_->is_settled() && this->is_home()) this->run_if_unclaimed();
   }
 
-  void attend(Time deadline) noexcept override { before_->attend(deadline); }
+  void attend(const FutureStateBase& goal, Time deadline) noexcept override {
+    before_->attend(goal, deadline);
+  }
+  void stir() noexcept override { before_->stir(); }
 
  private:
   void run() noexcept override {

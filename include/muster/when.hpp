@@ -60,6 +60,7 @@ class Gathering : public FutureState<Result> {
   Gathering(std::vector<FutureStateBase*> inputs, std::size_t enough)
       : FutureState<Result>(inputs.front()->home(), static_cast<std::uint32_t>(inputs.size()) + 1),
         inputs_(std::move(inputs)),
+        needs_some_(enough < inputs_.size()),
         callbacks_(inputs_.size()),
         missing_(enough) {}
 
@@ -74,6 +75,13 @@ class Gathering : public FutureState<Result> {
 
   void help() noexcept override {
     for (FutureStateBase* const input : inputs_) input->help();
+  }
+
+  void attend(const FutureStateBase& goal, Time deadline) noexcept override {
+    for (FutureStateBase* const input : inputs_) input->attend(goal, deadline);
+  }
+  void stir() noexcept override {
+    for (FutureStateBase* const input : inputs_) input->stir();
   }
 
  private:
@@ -104,10 +112,12 @@ class Gathering : public FutureState<Result> {
     } catch (...) {
       this->settle_with(std::current_exception());
     }
+    if (needs_some_) stir();
   }
   void drop_task() noexcept final {}
 
   const std::vector<FutureStateBase*> inputs_;  // alive while somebody can wait for this
+  const bool needs_some_;                       // of them, not all
   std::vector<Input> callbacks_;
   std::size_t last_ = 0;
 

@@ -7,8 +7,12 @@
 
 namespace muster {
 
-void ProcessTask::attend(Time deadline) noexcept {
-  if (const auto supervisor = supervisor_.lock()) supervisor->attend(*this, deadline);
+void ProcessTask::attend(const FutureStateBase& goal, Time deadline) noexcept {
+  if (const auto supervisor = supervisor_.lock()) supervisor->attend({*this, goal}, deadline);
+}
+
+void ProcessTask::stir() noexcept {
+  if (const auto supervisor = supervisor_.lock()) supervisor->stir();
 }
 
 bool ProcessTask::cancel() {

@@ -61,7 +61,8 @@ class ProcessTask final : public FutureState<Bytes> {
   }
   void fail(std::exception_ptr error) noexcept { settle_with(std::move(error)); }
 
-  void attend(Time deadline) noexcept override;
+  void attend(const FutureStateBase& goal, Time deadline) noexcept override;
+  void stir() noexcept override;
   bool cancel() override;
   [[nodiscard]] std::string name() const override { return order.name; }
   [[nodiscard]] std::string describe() const override { return "task \"" + order.name + '"'; }

@@ -21,18 +21,18 @@ constexpr std::size_t kMany = 4;
 
 }  // namespace
 
-void Seat::attend(const FutureStateBase& awaited, Time deadline) {
+void Seat::attend(const Errand& errand, Time deadline) {
   has_help_.store(true, relaxed);  // relaxed: a hint
   if (!mutex_.try_lock()) return;
   if (!is_napping_) bell_.forget(kClerk);
-  collect_until_settled(awaited, deadline);
+  collect_until_done(errand, deadline);
   leave();
   mutex_.unlock();
 }
 
-void Seat::attend_nested(const FutureStateBase& awaited, Time deadline) {
+void Seat::attend_nested(const Errand& errand, Time deadline) {
   mutex_.is_held();
-  collect_until_settled(awaited, deadline);
+  collect_until_done(errand, deadline);
 }
 
 SharedSleepers::Ticket Seat::clerk_ticket() const noexcept {
@@ -79,9 +79,9 @@ void Seat::leave() {
   }
 }
 
-void Seat::collect_until_settled(const FutureStateBase& awaited, Time deadline) {
+void Seat::collect_until_done(const Errand& errand, Time deadline) {
   std::optional<IdleSpell> spell;
-  while (!awaited.is_settled()) {
+  while (!errand.is_done()) {
     if (results_.has_results()) {
       (void)results_.collect();
       if (deadline != Time::max() && quick_now() >= deadline) return;
@@ -101,16 +101,16 @@ void Seat::collect_until_settled(const FutureStateBase& awaited, Time deadline) 
       case IdleSpell::Step::sleep: {
         const Duration left = deadline == Time::max() ? Duration::max() : deadline - now;
         const Duration longest = std::min(left, patience_.longest_sleep);
-        sleep_unless_results(awaited, longest == Duration::max() ? kForever : longest.count());
+        sleep_unless_results(errand, longest == Duration::max() ? kForever : longest.count());
         break;
       }
     }
   }
 }
 
-void Seat::sleep_unless_results(const FutureStateBase& awaited, std::int64_t longest_ns) {
+void Seat::sleep_unless_results(const Errand& errand, std::int64_t longest_ns) {
   const SharedSleepers::Ticket ticket = bell_.announce(kWaiter);
-  if (results_.has_results() || awaited.is_settled()) {
+  if (results_.has_results() || errand.is_done()) {
     bell_.withdraw(ticket);
   } else {
     bell_.park(ticket, longest_ns);

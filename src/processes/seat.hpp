@@ -48,9 +48,19 @@ class Seat {
   Seat(const SharedSleepers& bell, Results& results, const Patience& patience) noexcept
       : bell_(bell), results_(results), patience_(patience) {}
 
-  // Collects until `awaited` is settled or `deadline` has passed, unless another has the seat.
-  void attend(const FutureStateBase& awaited, Time deadline);
-  void attend_nested(const FutureStateBase& awaited, Time deadline);
+  // What a waiter is here for: the result of a task, for the sake of something that may be settled
+  // without it, or is that very task.
+  struct Errand {
+    const FutureStateBase& task;
+    const FutureStateBase& goal;
+    [[nodiscard]] bool is_done() const noexcept {
+      return task.is_settled() || goal.is_settled();
+    }
+  };
+
+  // Collects until the errand is done or `deadline` has passed, unless another has the seat.
+  void attend(const Errand& errand, Time deadline);
+  void attend_nested(const Errand& errand, Time deadline);
 
   // To be had before the clerk looks whether it is to stop.
   [[nodiscard]] SharedSleepers::Ticket clerk_ticket() const noexcept;
@@ -59,9 +69,8 @@ class Seat {
   void serve_as_clerk(const SharedSleepers::Ticket& ticket);
 
  private:
-  void collect_until_settled(const FutureStateBase& awaited, Time deadline) MUSTER_REQUIRES(mutex_);
-  void sleep_unless_results(const FutureStateBase& awaited, std::int64_t longest_ns)
-      MUSTER_REQUIRES(mutex_);
+  void collect_until_done(const Errand& errand, Time deadline) MUSTER_REQUIRES(mutex_);
+  void sleep_unless_results(const Errand& errand, std::int64_t longest_ns) MUSTER_REQUIRES(mutex_);
   void leave() MUSTER_REQUIRES(mutex_);
 
   // Fixed at construction.

@@ -194,12 +194,12 @@ bool Supervisor::has_results() const {
   return false;
 }
 
-void Supervisor::attend(const FutureStateBase& awaited, Time deadline) noexcept {
+void Supervisor::attend(const Seat::Errand& errand, Time deadline) noexcept {
   Saying::say_all();
   if (collects_for == this) {  // what follows a task waits for another one
-    seat_.attend_nested(awaited, deadline);
+    seat_.attend_nested(errand, deadline);
   } else {
-    seat_.attend(awaited, deadline);
+    seat_.attend(errand, deadline);
   }
 }
 

@@ -62,7 +62,7 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
     return current_player->play_until([this] { return is_settled(); }, last,
                                       "waiting for a future");
   }
-  attend(last);
+  attend(*this, last);
   const unsigned most = alertness_of(home_) == Alertness::high ? kLooksIfAlert : kLooks;
   for (unsigned look = 0; look < most; ++look) {
     if (is_settled()) return true;
@@ -126,8 +126,11 @@ bool FutureStateBase::try_add_callback(FutureCallback& callback) noexcept {
 bool FutureStateBase::cancel() {
   // relaxed: a look, to make no message in vain.
   if (claim_.load(relaxed) == kClaimed) return false;
-  return end_unrun(
-      std::make_exception_ptr(Cancelled(describe() + " was cancelled before it began")));
+  std::exception_ptr error =
+      std::make_exception_ptr(Cancelled(describe() + " was cancelled before it began"));
+  if (!end_unrun(std::move(error))) return false;
+  stir();
+  return true;
 }
 
 void FutureStateBase::abandon(std::exception_ptr error) noexcept {

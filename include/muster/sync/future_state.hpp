@@ -98,9 +98,17 @@ class MUSTER_API FutureStateBase {
     if (is_home()) run_if_unclaimed();
   }
 
-  // Somebody is about to sleep until this is settled. Whoever can bring the result about himself
-  // does so, and returns when it is settled, `deadline` has passed, or somebody else sees to it.
-  virtual void attend(Time deadline) noexcept { (void)deadline; }
+  // Somebody is about to sleep until `goal` is settled: this, or something that waits for this.
+  // Whoever can bring the result about himself does so, and returns when one of the two is settled,
+  // `deadline` has passed, or somebody else sees to it.
+  virtual void attend(const FutureStateBase& goal, Time deadline) noexcept {
+    (void)goal;
+    (void)deadline;
+  }
+
+  // What somebody who attends to this may be waiting for is settled, though this is not: he is to
+  // look.
+  virtual void stir() noexcept {}
 
   // `callback` lives until it has been called.
   void add_callback(FutureCallback& callback) noexcept {

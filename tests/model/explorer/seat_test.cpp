@@ -43,8 +43,8 @@ class Awaited final : public FutureStateBase {
   Awaited& operator=(const Awaited&) = delete;
 
   void give() { settle(); }
-  void attend(Time deadline) noexcept override {
-    if (seat_ != nullptr) seat_->attend(*this, deadline);
+  void attend(const FutureStateBase& goal, Time deadline) noexcept override {
+    if (seat_ != nullptr) seat_->attend({*this, goal}, deadline);
   }
 
  private:

@@ -1,13 +1,18 @@
 // process_pool_waiting_test.cpp: who waits for a result collects for others, and leaves all the
 // same.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <muster/process_pool.hpp>
+#include <muster/thread_pool.hpp>
+#include <muster/when.hpp>
 
 #include "process_testing.hpp"
 
@@ -94,6 +99,73 @@ TEST(ProcessPoolWaiting, WhatFollowsATaskMayWaitForOneThatWasCollectedWithIt) {
   go_on = true;
   EXPECT_EQ(seen.get(), FutureStatus::ready);
   (void)pool.stop({.mode = Stop::discard});
+}
+
+// The collector itself waits for several, in what follows a task: nobody else would collect them.
+TEST(ProcessPoolWaiting, WhatFollowsATaskMayWaitForAllOfSeveral) {
+  ProcessPool pool({.workers = 2});
+  auto seen = pool.call<int>("sum", 1, 1).then([&](int) {
+    std::vector<Future<Bytes>> later;
+    later.push_back(pool.call<Bytes>("sleep_ms", 20));
+    later.push_back(pool.call<Bytes>("sleep_ms", 1));
+    return when_all(later).wait_for(20s);
+  });
+  EXPECT_EQ(seen.get(), FutureStatus::ready);
+}
+
+TEST(ProcessPoolWaiting, WhatFollowsATaskMayWaitForTheFirstOfSeveral) {
+  ProcessPool pool({.workers = 2});
+  auto seen = pool.call<int>("sum", 1, 1).then([&](int) {
+    std::vector<Future<int>> later;
+    later.push_back(pool.call<int>("hang"));
+    later.push_back(pool.call<int>("sum", 2, 2));
+    later.push_back(std::move(later[1]).then([](int sum) { return sum; }));
+    std::swap(later[1], later[2]);
+    later.pop_back();
+    return when_any(later).get().index;
+  });
+  EXPECT_EQ(seen.get(), 1U);
+  (void)pool.stop({.mode = Stop::discard});
+}
+
+// How long it takes to leave, four times, when what is waited for is settled elsewhere while one
+// sits in the pool for a task that hangs. The pool looks every second in any case.
+Clock::duration time_to_leave(const std::function<void(Future<int> hanging)>& wait) {
+  ProcessPool pool({.workers = 1});
+  await_ready(pool, 1);
+  const Clock::time_point began = Clock::now();
+  for (int i = 0; i < 4; ++i) wait(pool.call<int>("hang"));
+  const Clock::duration taken = Clock::now() - began;
+  (void)pool.stop({.mode = Stop::discard});
+  return taken;
+}
+
+TEST(ProcessPoolWaiting, WhoWaitsForTheFirstOfSeveralIsCalledByOthers) {
+  ThreadPool threads({.workers = 1});
+  const auto wait = [&](Future<int> hanging) {
+    std::vector<Future<int>> both;
+    both.push_back(std::move(hanging));
+    both.push_back(threads.submit([] {
+      pause_for(50ms);
+      return 1;
+    }));
+    EXPECT_EQ(when_any(both).get().index, 1U);
+  };
+  EXPECT_LT(time_to_leave(wait), 2s);
+}
+
+TEST(ProcessPoolWaiting, WhoWaitsForSeveralLeavesIfThatIsCancelled) {
+  const auto wait = [](Future<int> hanging) {
+    auto all = when_all(hanging);
+    std::thread canceller([&] {
+      pause_for(50ms);
+      EXPECT_TRUE(all.cancel());
+    });
+    all.wait();
+    canceller.join();
+    EXPECT_THROW((void)all.get(), Cancelled);
+  };
+  EXPECT_LT(time_to_leave(wait), 2s);
 }
 
 }  // namespace
