@@ -40,6 +40,11 @@ constexpr IdleTime idle_time_of_waiter(IdlePolicy policy) noexcept {
   return idle_time_of_worker(policy);
 }
 
+// As long, but the CPU is left to others from the beginning.
+constexpr IdleTime without_spinning(const IdleTime& time) noexcept {
+  return {Duration::zero(), time.spinning + time.yielding};
+}
+
 // One idle spell.
 class IdleSpell {
  public:

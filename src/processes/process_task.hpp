@@ -4,8 +4,8 @@
 // This is the truth about the task. What stands of it in a worker's memory is a copy, made for each
 // attempt.
 //
-// Thread safety: `order` is constant; `progress` is guarded by the supervisor's mutex; the rest as
-// FutureState.
+// Thread safety: `order` is constant once the pool has the task; `progress` is guarded by the
+// supervisor's mutex; the rest as FutureState.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class ProcessTask final : public FutureState<Bytes> {
   [[nodiscard]] std::string name() const override { return order.name; }
   [[nodiscard]] std::string describe() const override { return "task \"" + order.name + '"'; }
 
-  const TaskOrder order;
+  TaskOrder order;
   TaskProgress progress;
 
  private:

@@ -82,8 +82,7 @@ void Seat::leave() {
 void Seat::collect_until_done(const Errand& errand, Time deadline) {
   std::optional<IdleSpell> spell;
   while (!errand.is_done()) {
-    if (results_.has_results()) {
-      (void)results_.collect();
+    if (results_.collect() > 0) {
       if (deadline != Time::max() && quick_now() >= deadline) return;
       spell.reset();
       continue;

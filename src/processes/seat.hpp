@@ -53,9 +53,7 @@ class Seat {
   struct Errand {
     const FutureStateBase& task;
     const FutureStateBase& goal;
-    [[nodiscard]] bool is_done() const noexcept {
-      return task.is_settled() || goal.is_settled();
-    }
+    [[nodiscard]] bool is_done() const noexcept { return task.is_settled() || goal.is_settled(); }
   };
 
   // Collects until the errand is done or `deadline` has passed, unless another has the seat.

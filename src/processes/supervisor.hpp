@@ -54,15 +54,10 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // Starts the workers and returns when the first is ready. Throws if none becomes so.
   void start();
 
-  struct TaskRequest {
-    std::string_view name;
-    Bytes payload;
-    ExecOptions options;
-  };
   enum class Entry { by_policy, if_room, always };
 
   // None: there is no room, and it was to come in only if there was.
-  std::optional<Future<Bytes>> exec(TaskRequest request, Entry entry);
+  std::optional<Future<Bytes>> exec(TaskOrder&& order, Entry entry);
 
   std::vector<Future<Bytes>> exec_many(std::string_view name, std::span<const Bytes> payloads,
                                        const ExecOptions& options);
@@ -96,11 +91,14 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   static constexpr unsigned kRunShift = 12;
 
   // Tasks: supervisor_tasks.cpp
-  void check_command(std::string_view name, std::span<const Bytes> payloads) const;
-  std::uint32_t check(std::string_view name, const Bytes& payload, const ExecOptions& options)
-      MUSTER_REQUIRES(mutex_);
-  Future<Bytes> make_task(std::uint32_t method, TaskRequest request, Entry entry)
-      MUSTER_REQUIRES(mutex_);
+  struct NewTask {
+    TaskRef task;
+    Future<Bytes> future;
+  };
+  void check_request(const TaskOrder& order) const;
+  NewTask make_task(TaskOrder&& order);
+  [[nodiscard]] std::uint32_t find_method(const TaskOrder& order) const MUSTER_REQUIRES(mutex_);
+  void submit(TaskRef task, std::uint32_t method, Entry entry) MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
   void note_end(Member& member, const ProcessTask& task, Duration took) MUSTER_REQUIRES(mutex_);
@@ -168,6 +166,8 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] bool has_results() const override;
   [[nodiscard]] bool is_collecting() const noexcept;  // by this thread
   void serve_as_clerk();
+  [[nodiscard]] bool have_results() const MUSTER_REQUIRES(mutex_);
+  std::vector<Verdict> take_verdicts() MUSTER_REQUIRES(mutex_);
   void pronounce(std::vector<Verdict> verdicts);
 
   // Workers: supervisor_workers.cpp

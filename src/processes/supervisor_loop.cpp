@@ -116,7 +116,7 @@ StopResult Supervisor::stop(const StopOptions& options) {
       drop_waiting(kStoppedTooEarly);
       for (const auto& member : members_) kill(*member, EndReason::asked);
     }
-    verdicts.swap(verdicts_);
+    verdicts = take_verdicts();
   }
   pronounce(std::move(verdicts));
   {
@@ -160,7 +160,7 @@ void Supervisor::end_workers(Time deadline) {
     const MutexLock lock(mutex_);
     spawner_.reset();
     if (capture_ != nullptr) capture_->stop();
-    verdicts.swap(verdicts_);  // what the clerk did not come to
+    verdicts = take_verdicts();  // what the clerk did not come to
   }
   pronounce(std::move(verdicts));
 }

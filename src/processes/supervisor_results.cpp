@@ -167,13 +167,19 @@ void Supervisor::pronounce(std::vector<Verdict> verdicts) {
   bell_.ring();
 }
 
+// Leaves the memory to those that come if there are none.
+std::vector<Verdict> Supervisor::take_verdicts() {
+  return verdicts_.empty() ? std::vector<Verdict>() : std::exchange(verdicts_, {});
+}
+
 // Settles outside of the lock: what follows a task may take its time, and may call the pool.
 std::size_t Supervisor::collect() {
-  std::vector<Verdict> verdicts =
-      std::move(spare_);  // or a new one, if it waits for another result
+  std::vector<Verdict> verdicts;
   {
     const MutexLock lock(mutex_);
+    if (!have_results()) return 0;
     take_results();
+    verdicts = std::move(spare_);  // or a new one, if it waits for another result
     verdicts.swap(verdicts_);
   }
   const Supervisor* const before = std::exchange(collects_for, this);
@@ -187,9 +193,13 @@ std::size_t Supervisor::collect() {
 
 bool Supervisor::has_results() const {
   const MutexLock lock(mutex_);
+  return have_results();
+}
+
+bool Supervisor::have_results() const {
   if (!verdicts_.empty()) return true;
   for (const Member* const member : lists_.busy()) {
-    if (member->segment->ring().done_approx() > 0) return true;
+    if (member->segment->ring().has_done()) return true;
   }
   return false;
 }

@@ -36,104 +36,104 @@ std::exception_ptr error_of(const ProcessTask& task, FailureKind kind, const std
 
 }  // namespace
 
-std::optional<Future<Bytes>> Supervisor::exec(TaskRequest request, Entry entry) {
+std::optional<Future<Bytes>> Supervisor::exec(TaskOrder&& order, Entry entry) {
   refuse_strategies();
-  if (std::vector<BadField> bad = validate(request.options); !bad.empty()) {
-    throw InvalidArgument(std::move(bad));
-  }
-  check_command(request.name, {&request.payload, 1});
+  check_request(order);
+  NewTask made = make_task(std::move(order));
   std::vector<Verdict> verdicts;
-  std::optional<Future<Bytes>> future;
+  bool is_let_in = true;
   {
     const MutexLock lock(mutex_);
-    const std::uint32_t method = check(request.name, request.payload, request.options);
-    if (entry != Entry::if_room || has_room()) {
-      future = make_task(method, std::move(request), entry);
+    const std::uint32_t method = find_method(made.task->order);
+    is_let_in = entry != Entry::if_room || has_room();
+    if (is_let_in) {
+      submit(std::move(made.task), method, entry);
     } else {
       ++pressure_.rejected;
     }
-    verdicts.swap(verdicts_);
+    verdicts = take_verdicts();
   }
   pronounce(std::move(verdicts));
-  return future;
+  return is_let_in ? std::optional(std::move(made.future)) : std::nullopt;
 }
 
 std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
                                                  std::span<const Bytes> payloads,
                                                  const ExecOptions& options) {
   refuse_strategies();
-  if (std::vector<BadField> bad = validate(options); !bad.empty()) {
-    throw InvalidArgument(std::move(bad));
-  }
-  check_command(name, payloads);
-  std::vector<Verdict> verdicts;
+  std::vector<TaskRef> tasks;
   std::vector<Future<Bytes>> futures;
-  futures.reserve(payloads.size());
+  for (const Bytes& payload : payloads) {
+    TaskOrder order{.name = std::string(name), .payload = payload, .options = options};
+    check_request(order);
+    NewTask made = make_task(std::move(order));
+    tasks.push_back(std::move(made.task));
+    futures.push_back(std::move(made.future));
+  }
+  std::vector<Verdict> verdicts;
   {
     const MutexLock lock(mutex_);
     std::uint32_t method = 0;
-    for (const Bytes& payload : payloads) method = check(name, payload, options);
-    for (const Bytes& payload : payloads) {
-      futures.push_back(make_task(method, {.name = name, .payload = payload, .options = options},
-                                  Entry::by_policy));
-    }
-    verdicts.swap(verdicts_);
+    for (const TaskRef& task : tasks) method = find_method(task->order);
+    for (TaskRef& task : tasks) submit(std::move(task), method, Entry::by_policy);
+    verdicts = take_verdicts();
   }
   pronounce(std::move(verdicts));
   return futures;
 }
 
+// What can be said of it without knowing the workers. Throws InvalidArgument.
+void Supervisor::check_request(const TaskOrder& order) const {
+  std::vector<BadField> bad = validate(order.options);
+  if (options_.command && bad.empty()) {
+    bad = command_problems(*options_.command, order.name, order.payload);
+  }
+  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+}
+
+Supervisor::NewTask Supervisor::make_task(TaskOrder&& order) {
+  auto* const task = new ProcessTask(weak_from_this(), std::move(order));
+  // One reference is the future's.
+  return {TaskRef(task), Future<Bytes>{FutureRef<FutureState<Bytes>>(task)}};
+}
+
 // May wait for room.
-Future<Bytes> Supervisor::make_task(std::uint32_t method, TaskRequest request, Entry entry) {
+void Supervisor::submit(TaskRef task, std::uint32_t method, Entry entry) {
   std::exception_ptr refusal;
-  if (entry == Entry::by_policy) refusal = find_room(request.name);
-  auto* const task = new ProcessTask(weak_from_this(), {.id = next_task_++,
-                                                        .name = std::string(request.name),
-                                                        .payload = std::move(request.payload),
-                                                        .options = std::move(request.options)});
-  Future<Bytes> future{FutureRef<FutureState<Bytes>>(task)};  // one reference is the future's
+  if (entry == Entry::by_policy) refusal = find_room(task->order.name);
+  task->order.id = next_task_++;
   task->progress.method = method;
   task->progress.edition = abilities_ != nullptr ? abilities_->edition : 0;
   ++unsettled_;
   if (refusal != nullptr) {
     ++counts_.submitted;
-    settle_with(TaskRef(task), std::move(refusal));
+    settle_with(std::move(task), std::move(refusal));
   } else {
-    accept(TaskRef(task));
-  }
-  return future;
-}
-
-// Whether a program can be sent these at all. Throws InvalidArgument.
-void Supervisor::check_command(std::string_view name, std::span<const Bytes> payloads) const {
-  if (!options_.command) return;
-  for (const Bytes& payload : payloads) {
-    std::vector<BadField> bad = command_problems(*options_.command, name, payload);
-    if (!bad.empty()) throw InvalidArgument(std::move(bad));
+    accept(std::move(task));
   }
 }
 
 // Throws InvalidArgument. Its number in the abilities that are known.
-std::uint32_t Supervisor::check(std::string_view name, const Bytes& payload,
-                                const ExecOptions& options) {
+std::uint32_t Supervisor::find_method(const TaskOrder& order) const {
+  const std::string& capability = order.options.capability;
   std::vector<BadField> bad;
   std::optional<std::uint32_t> method;
   if (abilities_ != nullptr) {
-    method = abilities_->method(name);
+    method = abilities_->method(order.name);
     if (!method) {
-      bad.push_back({"name", std::string(name), "must be a task that the workers have"});
+      bad.push_back({"name", order.name, "must be a task that the workers have"});
     }
     const auto can = [&](const auto& member) {
-      return member->abilities != nullptr && member->abilities->has_capability(options.capability);
+      return member->abilities != nullptr && member->abilities->has_capability(capability);
     };
-    if (!options.capability.empty() && !abilities_->has_capability(options.capability) &&
+    if (!capability.empty() && !abilities_->has_capability(capability) &&
         std::none_of(members_.begin(), members_.end(), can)) {
-      bad.push_back({"capability", options.capability, "must be one that a worker has"});
+      bad.push_back({"capability", capability, "must be one that a worker has"});
     }
   }
-  if (payload.size() > options_.max_payload_bytes) {
+  if (order.payload.size() > options_.max_payload_bytes) {
     bad.push_back(
-        {"payload", std::to_string(payload.size()) + " bytes",
+        {"payload", std::to_string(order.payload.size()) + " bytes",
          "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
   }
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
@@ -300,7 +300,7 @@ bool Supervisor::cancel(ProcessTask& task) {
       case TaskState::failed:
         break;
     }
-    verdicts.swap(verdicts_);
+    verdicts = take_verdicts();
   }
   pronounce(std::move(verdicts));
   return is_done;
@@ -346,7 +346,7 @@ std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
   if (!letter) return std::nullopt;
   letter->options.run_at.reset();
   // Whether there is room or not: it is nowhere else now.
-  return exec({.name = letter->name,
+  return exec({.name = std::move(letter->name),
                .payload = std::move(letter->payload),
                .options = std::move(letter->options)},
               Entry::always);

@@ -24,6 +24,8 @@
 namespace muster {
 namespace {
 
+constexpr unsigned kLooksPerClock = 16;  // for a task, while spinning
+
 constexpr int kControl = 3;
 constexpr int kSegment = 4;
 constexpr int kBell = 5;
@@ -111,14 +113,18 @@ Claim WorkerProcess::await_claim() {
   return claim;
 }
 
-Claim WorkerProcess::await_another() const {
+Claim WorkerProcess::await_another() {
   const SharedSleepers sleepers = segment_.ring().sleepers(Awaited::work);
   const auto policy = static_cast<IdlePolicy>(segment_.board().idle_policy);
   const IdleTime patience = idle_time_of_worker(policy);
-  IdleSpell spell(patience, quick_now());
+  // If one had to sleep for the last task, the next will not come soon, and whoever waits for the
+  // result may need this CPU.
+  IdleSpell spell(slept_ ? without_spinning(patience) : patience, quick_now());
+  unsigned looks = slept_ ? 1 : kLooksPerClock;
+  slept_ = false;
   for (;;) {
     Claim claim;
-    for (unsigned look = 0; look < 16; ++look) {
+    for (unsigned look = 0; look < looks; ++look) {
       claim = worker_.claim();
       if (claim.outcome == TakeOutcome::taken) return claim;
       spin_pause();
@@ -134,6 +140,8 @@ Claim WorkerProcess::await_another() const {
       continue;  // contended: there is something
     }
     sleepers.park(ticket, kForever);
+    slept_ = true;
+    looks = kLooksPerClock;
     spell = IdleSpell(patience, quick_now());
   }
 }

@@ -46,7 +46,7 @@ class WorkerProcess {
 
   bool get_ready();
   [[nodiscard]] Claim await_claim();
-  [[nodiscard]] Claim await_another() const;
+  [[nodiscard]] Claim await_another();
   void serve(const Claim& claim);
   [[nodiscard]] TaskResult run_task(Context& context, std::uint32_t method, const Claim& claim);
   [[nodiscard]] TaskResult result_of(ResultStatus status, const Bytes& value);
@@ -63,8 +63,9 @@ class WorkerProcess {
   const RingWorker worker_;
 
   // The thread that runs tasks.
-  Time idle_since_{};  // when the last task had ended
-  Time began_{};       // when the next one did begin
+  Time idle_since_{};   // when the last task had ended
+  Time began_{};        // when the next one did begin
+  bool slept_ = false;  // before that
 
   // Guarded by mutex_.
   Mutex mutex_;

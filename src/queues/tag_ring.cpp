@@ -32,8 +32,9 @@ class Pause {
 
 void TagRing::format() const noexcept {
   // Positions begin in the second lap, so that all cells are of the lap before.
-  parts_.ends->head.position.store(parts_.capacity, relaxed);  // relaxed: nobody else has it yet
-  parts_.ends->tail.position.store(parts_.capacity, relaxed);  // relaxed: as above
+  parts_.ends->head.position.store(parts_.capacity, relaxed);   // relaxed: nobody else has it yet
+  parts_.ends->tail.position.store(parts_.capacity, relaxed);   // relaxed: as above
+  parts_.ends->tail.head_seen.store(parts_.capacity, relaxed);  // relaxed: as above
   for (std::uint32_t i = 0; i < parts_.capacity; ++i) {
     new (&parts_.cells[i]) Atomic<std::uint64_t>(0);
   }
@@ -65,10 +66,13 @@ bool TagRing::full(std::uint64_t position) const noexcept {
     // Signed: head is ahead of the tail when nobody has helped that one yet.
     return static_cast<std::int64_t>(position - head) >= static_cast<std::int64_t>(parts_.capacity);
   };
-  // relaxed: an old head is too small, and makes us look again.
-  if (!reached(parts_.ends->head.position.load(relaxed))) return false;
+  // On our line, while the head is on the takers'. relaxed: an old head is too small, and makes us
+  // look again.
+  if (!reached(parts_.ends->tail.head_seen.load(relaxed))) return false;
   // relaxed: a read-modify-write sees the newest value there is.
-  return reached(parts_.ends->head.position.fetch_add(0, relaxed));
+  const std::uint64_t head = parts_.ends->head.position.fetch_add(0, relaxed);
+  parts_.ends->tail.head_seen.store(head, relaxed);  // relaxed: as above
+  return reached(head);
 }
 
 PutOutcome TagRing::put(Tag tag) const noexcept {
@@ -159,6 +163,13 @@ bool TagRing::pending(std::uint32_t cell_index, Tag& tag) const noexcept {
   const std::uint64_t position = head + ((cell_index - head) & (parts_.capacity - 1));
   tag = entry.tag;
   return entry.cycle == cycle_of(position);
+}
+
+bool TagRing::has_entry() const noexcept {
+  // relaxed: racy by contract.
+  const std::uint64_t head = parts_.ends->head.position.load(relaxed);
+  return RingEntry::from_bits(cell(head).load(relaxed)).cycle ==
+         cycle_of(head);  // relaxed: as above
 }
 
 std::uint64_t TagRing::size_approx() const noexcept {

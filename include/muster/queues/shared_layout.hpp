@@ -47,14 +47,18 @@ struct RingGeometry {
   bool operator==(const RingGeometry&) const = default;
 };
 
-// One end of a ring: the next position, alone on its line.
-struct alignas(kCacheLine) RingEnd {
+// The next position at one end of a ring, on a line of its own.
+struct alignas(kCacheLine) RingHead {
   Atomic<std::uint64_t> position;
+};
+struct alignas(kCacheLine) RingTail {
+  Atomic<std::uint64_t> position;
+  Atomic<std::uint64_t> head_seen;  // by who last thought that it was full; never ahead of the head
 };
 
 struct RingEnds {
-  RingEnd head;
-  RingEnd tail;
+  RingHead head;
+  RingTail tail;
 };
 
 struct alignas(kCacheLine) RingHeader {

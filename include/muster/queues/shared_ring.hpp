@@ -87,6 +87,9 @@ class MUSTER_API SharedRing {
   // By a participant that holds nothing and will never sleep again, and at the end of a sweep.
   void vacate(ParticipantIndex index) const noexcept;
 
+  // Racy: is there a result? For those who look again and again.
+  [[nodiscard]] bool has_done() const noexcept { return done_.has_entry(); }
+
   // Racy: tasks that wait, results that wait, slots and extents that are free.
   [[nodiscard]] std::uint64_t ready_approx() const noexcept { return ready_.size_approx(); }
   [[nodiscard]] std::uint64_t done_approx() const noexcept { return done_.size_approx(); }

@@ -85,6 +85,9 @@ class MUSTER_API TagRing {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return parts_.capacity; }
   [[nodiscard]] const SlotWords& words() const noexcept { return parts_.words; }
 
+  // Racy: may take() find something? Looks where take() does, and nowhere else.
+  [[nodiscard]] bool has_entry() const noexcept;
+
   // Racy: entries that were put and not yet passed.
   [[nodiscard]] std::uint64_t size_approx() const noexcept;
 

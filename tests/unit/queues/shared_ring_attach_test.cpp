@@ -246,7 +246,7 @@ TEST(SharedRingAttach, ARingWithoutAPlaceToPutThingsSaysSoSoon) {
   ASSERT_EQ(memory.worker().complete(memory.worker().claim(), {}), HandOver::done);
   const Settling settling = memory.supervisor().collect();
   const std::uint64_t wild = 0x0123'4567'89ab'cdef;
-  std::memcpy(memory.span().data() + offsetof(RingHeader, free) + sizeof(RingEnd), &wild, 8);
+  std::memcpy(memory.span().data() + offsetof(RingHeader, free) + sizeof(RingHead), &wild, 8);
   const Time begin = real_clock().now();
   EXPECT_EQ(memory.supervisor().release(settling), HandOver::damaged);
   EXPECT_EQ(memory.ring().damage(), 1U);
