@@ -355,7 +355,8 @@ TEST(RingExtentsModel, NobodySleepsWhileThereIsRoom) {
 }
 
 TEST(RingExtentsModel, EveryOrderOfTheRingsIsNeeded) {
-  expect_weakenings_caught(joined({old_entries(), allocating(), handing_over()}), "tag_ring.cpp");
+  expect_weakenings_caught(joined({old_entries(), allocating(), handing_over()}), "tag_ring.cpp",
+                           {head_seen()});
 }
 
 TEST(RingExtentsModel, EveryOrderOfWhoHandsOverIsNeeded) {

@@ -18,6 +18,13 @@ inline constexpr ParticipantIndex kSupervisor = 0;
 inline constexpr ParticipantIndex kWorker = 1;
 inline constexpr ParticipantIndex kDead = 1;
 
+// What no scenario can notice.
+inline Accepted head_seen() {
+  return {"head_seen.store(head, relaxed)", Weakening::drop_store,
+          "spares a look at the head, and nothing else; that it is never ahead of that is tested in "
+          "tag_ring_test.cpp"};
+}
+
 // Threads beside each other on a Subject: a ring, and the account of what went through it. It is
 // made of Subject::Sizes, and its expect_balanced() is the final check.
 template <class Subject>
