@@ -32,6 +32,7 @@ inline const std::string kMusterAhead = "muster prefetch 32";
 inline const std::string kMusterPool = "muster pool";  // its first worker, and who starts it
 inline const std::string kSpin = "spin ping-pong";
 inline const std::string kFutex = "futex ping-pong";
+inline const std::string kBareRing = "bare ring";  // without a pool
 inline const std::string kMemcpy = "memcpy";
 inline const std::string kAllowance = "3 memcpy + empty trip";
 inline const std::string kPosixSpawn = "posix_spawn";

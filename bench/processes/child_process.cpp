@@ -1,4 +1,4 @@
-// child_process.cpp: posix_spawn, waitpid and popen.
+// child_process.cpp: posix_spawn, waitpid, memory files and popen.
 #include "processes/child_process.hpp"
 
 #include <cerrno>
@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <spawn.h>
 #include <stdexcept>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -26,6 +27,20 @@ pid_t start_program(const std::string& path, const std::vector<std::string>& arg
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::system_error(error, std::generic_category(), "cannot start " + path);
   return child;
+}
+
+int make_file(std::size_t bytes) {
+  const int file = memfd_create("muster-bench", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    throw std::system_error(errno, std::generic_category(), "memfd_create");
+  }
+  return file;
+}
+
+void* map_file(int file, std::size_t bytes) {
+  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (at == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+  return at;
 }
 
 void wait_for_program(pid_t child) {

@@ -1,6 +1,7 @@
 // child_process.hpp: starting programs by posix_spawn, as a yardstick and for yardsticks.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -14,6 +15,10 @@ inline constexpr int kGivenFile = 3;
 // Throws std::system_error if it cannot.
 pid_t start_program(const std::string& path, const std::vector<std::string>& arguments,
                     int file = -1);
+
+// Memory to be given to a child, full of zeros. Both throw std::system_error if there is none.
+int make_file(std::size_t bytes);
+void* map_file(int file, std::size_t bytes);
 
 // Waits until it has ended. Throws std::runtime_error unless it exits with 0.
 void wait_for_program(pid_t child);

@@ -5,6 +5,7 @@
 #include "processes/cells.hpp"
 #include "processes/idle_probe.hpp"
 #include "processes/ping_pong.hpp"
+#include "processes/ring_trip.hpp"
 #include "processes/tasks.hpp"
 #include "processes/verdicts.hpp"
 #include "support/suite.hpp"
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   using namespace muster::bench;
   muster::worker_main(argc, argv, suite_registry());
   if (const auto exit_code = run_ping_pong_partner(argc, argv)) return *exit_code;
+  if (const auto exit_code = run_ring_partner(argc, argv)) return *exit_code;
   if (const auto exit_code = run_idle_probe(argc, argv)) return *exit_code;
   return run_suite(kSuite, argc, argv);
 }

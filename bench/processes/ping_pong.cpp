@@ -1,7 +1,6 @@
 // ping_pong.cpp: the two processes, and how they wait.
 #include "processes/ping_pong.hpp"
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -11,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <muster/sync/shared_futex.hpp>
@@ -25,20 +23,10 @@ constexpr const char* kSpinPartner = "--spin-partner";
 constexpr const char* kFutexPartner = "--futex-partner";
 constexpr std::uint32_t kTheEnd = std::numeric_limits<std::uint32_t>::max();
 
-int make_file(std::size_t bytes) {
-  const int file = memfd_create("ping-pong", MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) {
-    throw std::system_error(errno, std::generic_category(), "memfd_create");
-  }
-  return file;
-}
-
 }  // namespace
 
 PingPong::Words* PingPong::map(int file) {
-  void* const at = mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (at == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
-  return static_cast<Words*>(at);  // zeros are what a new one has
+  return static_cast<Words*>(map_file(file, sizeof(Words)));  // zeros are what a new one has
 }
 
 void PingPong::say(Wait wait, Atomic<std::uint32_t>& word, std::uint32_t number) {

@@ -11,6 +11,7 @@
 #include "processes/peers.hpp"
 #include "processes/ping_pong.hpp"
 #include "processes/ready_pool.hpp"
+#include "processes/ring_trip.hpp"
 #include "processes/tasks.hpp"
 #include "support/latencies.hpp"
 
@@ -46,9 +47,18 @@ Contender muster_that(IdlePolicy idle, microseconds silence) {
           }};
 }
 
+constexpr unsigned kWarmUpTrips = 100;
+
+Contender bare_ring() {
+  return {kBareRing, [](std::uint64_t trips) {
+            RingTrip ring;
+            for (unsigned i = 0; i < kWarmUpTrips; ++i) ring.round_trip();
+            return make_trips(microseconds{0}, trips, [&ring] { ring.round_trip(); });
+          }};
+}
+
 Contender ping_pong(const std::string& name, PingPong::Wait wait, microseconds silence) {
   return {name, [wait, silence](std::uint64_t trips) {
-            constexpr unsigned kWarmUpTrips = 100;
             PingPong game(wait);
             for (unsigned i = 0; i < kWarmUpTrips; ++i) game.round_trip();
             return make_trips(silence, trips, [&game] { game.round_trip(); });
@@ -69,7 +79,7 @@ Cell round_trip_cell(const std::string& name, microseconds silence,
 std::vector<Cell> round_trip_cells() {
   constexpr microseconds kNone{0};
   std::vector<Cell> cells{round_trip_cell("hot", kNone,
-                                          {muster_that(IdlePolicy::latency, kNone),
+                                          {muster_that(IdlePolicy::latency, kNone), bare_ring(),
                                            ping_pong(kSpin, PingPong::Wait::spin, kNone),
                                            ping_pong(kFutex, PingPong::Wait::futex, kNone)}),
                           round_trip_cell("1 ms", kSilence,

@@ -94,7 +94,7 @@ std::vector<GroupTable> process_suite_tables() {
   std::vector<Pair> speeds = against(kMuster, peer_names());
   for (const Pair& pair : against(kMusterAhead, peer_names())) speeds.push_back(pair);
   std::vector<Pair> trips = against(kMuster, peer_names());
-  trips.insert(trips.begin(), {{kMuster, kSpin}, {kMuster, kFutex}});
+  trips.insert(trips.begin(), {{kMuster, kSpin}, {kBareRing, kSpin}, {kMuster, kFutex}});
   return {{.group = kEmptyGroup,
            .title = kEmptyGroup + ", 1000 tasks/s",
            .ratios = std::move(speeds),

@@ -173,11 +173,14 @@ void Supervisor::enqueue(TaskRef task) {
   const ExecOptions& options = task->order.options;
   recall_less_urgent(options.priority);
   const std::optional<unsigned> home = home_of(*task);
-  Member* member = nullptr;
-  if (home && members_[*home]->place_in_roomy != Member::kNowhere) {
-    member = members_[*home].get();
-  } else if (!home || options.affinity_class == AffinityClass::soft) {
+  Member* member = home ? members_[*home].get() : nullptr;
+  const bool is_soft = !home || options.affinity_class == AffinityClass::soft;
+  const bool has_room = member != nullptr && member->place_in_roomy != Member::kNowhere;
+  const bool is_next = has_room && (member->in_flight == 0 || lists_.idle().empty());
+  if (is_soft && !is_next) {
     member = choose_for(*task, now);
+  } else if (!has_room) {
+    member = nullptr;
   }
   if (member != nullptr && send(*member, task.another(), now)) return;
   if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);

@@ -327,6 +327,7 @@ void Supervisor::become_ready(Member& member) {
     retire(member);
   } else {
     feed(member, now);
+    share_with(member, now);
   }
   if (state_ == PoolState::initializing) state_ = PoolState::ready;
   changed_.notify_all();

@@ -217,11 +217,16 @@ TEST(ProcessPool, HigherPrioritiesRunFirstEqualsInOrder) {
 }
 
 // Short tasks are given ahead; that must not show.
+// Teaches the pool that tasks are short, so that workers are given some ahead.
+void run_short_tasks(ProcessPool& pool, const ExecOptions& options = {}) {
+  for (int i = 0; i < 200; ++i) (void)pool.exec("echo", {}, options).get();
+}
+
 TEST(ProcessPool, AnUrgentTaskOvertakesWhatAWorkerWasGivenAhead) {
   ProcessPool pool({.workers = 1});
-  for (int i = 0; i < 200; ++i) (void)pool.exec("echo").get();  // it learns that they are short
+  run_short_tasks(pool);
   std::vector<Future<Bytes>> others;
-  others.push_back(pool.call<Bytes>("sleep_ms", 30));
+  others.push_back(pool.call<Bytes>("sleep_ms", 300));
   for (int i = 0; i < 20; ++i) others.push_back(pool.call<Bytes>("sleep_ms", 5));
   auto urgent = pool.exec("echo", "now", {.priority = 1});
   EXPECT_EQ(urgent.get().text(), "now");
@@ -238,6 +243,28 @@ TEST(ProcessPool, WhatWaitsBehindALongTaskGoesToAnotherWorker) {
   auto hangs = pool.exec("hang", {}, {.killable = true});
   for (int i = 0; i < 500; ++i) many.push_back(pool.exec("echo"));
   for (auto& one : many) (void)one.get();
+  EXPECT_TRUE(hangs.cancel());
+}
+
+TEST(ProcessPool, WhatWaitsBehindALongTaskGoesToAWorkerThatComes) {
+  ProcessPool pool({.workers = 1});
+  run_short_tasks(pool);
+  auto hangs = pool.exec("hang", {}, {.killable = true});
+  auto behind = pool.exec("echo", "behind");
+  wait_until([&] { return pool.metrics().in_flight == 2; });
+  pool.scale_up(1);
+  EXPECT_EQ(behind.get().text(), "behind");
+  EXPECT_TRUE(hangs.cancel());
+}
+
+TEST(ProcessPool, ASoftKeyIsNoReasonToWaitBehindALongTask) {
+  ProcessPool pool({.workers = 2});
+  await_ready(pool, 2);
+  const ExecOptions soft{.affinity = "a"};
+  run_short_tasks(pool, soft);
+  auto hangs = pool.exec("hang", {}, {.affinity = "a", .killable = true});
+  wait_until([&] { return pool.metrics().busy == 1; });
+  EXPECT_EQ(pool.exec("echo", "free", soft).get().text(), "free");
   EXPECT_TRUE(hangs.cancel());
 }
 
