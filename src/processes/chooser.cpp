@@ -58,7 +58,9 @@ Member& Chooser::choose(const ProcessTask& task, Candidates among, Members all, 
     if (Member* const chosen = ask(task, among, all.size(), now)) return *chosen;
     ++fallbacks_;
   }
-  return weigh(among);
+  if (built_in_ == BuiltIn::fair_share) return weigh_shares(among);
+  return *among[muster::choose(built_in_, among.size(), turn_, random_,
+                               [&](std::size_t i) { return load_of(*among[i]); })];
 }
 
 // Turns of those who are not free are lost to them.
@@ -82,8 +84,9 @@ Member& Chooser::next_of(Candidates among, std::size_t members) {
   return next;
 }
 
-// All, or some random ones of many.
-Member& Chooser::weigh(Candidates among) {
+// What a task takes on average is the same for all that are compared: all, or some random ones of
+// many.
+Member& Chooser::weigh_shares(Candidates among) {
   const std::size_t size = among.size() <= kLookAtAll ? among.size() : kLooks;
   std::array<Member*, kLookAtAll> field{};
   std::array<WorkerLoad, kLookAtAll> loads{};
@@ -91,7 +94,7 @@ Member& Chooser::weigh(Candidates among) {
     field[i] = among[size == among.size() ? i : random_.below(among.size())];
     loads[i] = load_of(*field[i]);
   }
-  if (built_in_ == BuiltIn::fair_share) share_average({loads.data(), size});
+  share_average({loads.data(), size});
   return *field[muster::choose(built_in_, size, turn_, random_,
                                [&loads](std::size_t i) { return loads[i]; })];
 }

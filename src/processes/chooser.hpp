@@ -55,7 +55,7 @@ class Chooser {
  private:
   Member& take_turn(Candidates among, Members all);
   Member& next_of(Candidates among, std::size_t members);
-  Member& weigh(Candidates among);
+  Member& weigh_shares(Candidates among);
   Member* ask(const ProcessTask& task, Candidates among, std::size_t members, Time now);
   [[nodiscard]] WorkerLoad load_of(const Member& member) const;
   [[nodiscard]] static WorkerInfo info_of(const Member& member, double weight, Time now);
