@@ -21,8 +21,8 @@ inline constexpr ParticipantIndex kDead = 1;
 // What no scenario can notice.
 inline Accepted head_seen() {
   return {"head_seen.store(head, relaxed)", Weakening::drop_store,
-          "spares a look at the head, and nothing else; that it is never ahead of that is tested in "
-          "tag_ring_test.cpp"};
+          "spares a look at the head, and nothing else; tag_ring_test.cpp shows that it is never "
+          "ahead of that"};
 }
 
 // Threads beside each other on a Subject: a ring, and the account of what went through it. It is
