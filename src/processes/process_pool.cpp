@@ -30,6 +30,7 @@ ProcessPool::~ProcessPool() {
 }
 
 Future<Bytes> ProcessPool::exec(std::string_view name, Bytes payload, ExecOptions options) {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): only if_room gives none
   return *supervisor_->exec(
       {.name = std::string(name), .payload = std::move(payload), .options = std::move(options)},
       Supervisor::Entry::by_policy);

@@ -76,7 +76,7 @@ void Supervisor::start() {
   const Time deadline = Time::clock::now() + options_.start_timeout + std::chrono::seconds(1);
   std::string failure;
   {
-    MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     while (state_ == PoolState::initializing && respawn_.pauses() == 0 &&
            changed_.wait_until(mutex_, deadline)) {
     }
@@ -120,7 +120,7 @@ StopResult Supervisor::stop(const StopOptions& options) {
   }
   pronounce(std::move(verdicts));
   {
-    MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     while (unsettled_ > 0 && Time::clock::now() < deadline) {
       if (deadline == Time::max()) {
         changed_.wait(mutex_);
@@ -138,7 +138,7 @@ StopResult Supervisor::stop(const StopOptions& options) {
 void Supervisor::end_workers(Time deadline) {
   const MutexLock one_at_a_time(ending_);
   {
-    MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (state_ == PoolState::shut_down) return;
     target_ = 0;
     for (const auto& member : members_) retire(*member);
@@ -225,7 +225,7 @@ Time Supervisor::next_due(Time now) const {
     if (member->command != nullptr && member->has_process()) {
       if (const auto look = member->command->session().next_look()) consider(*look);
     }
-    if (member->kill_at) consider(*member->kill_at);
+    if (const auto kill_at = member->kill_at) consider(*kill_at);
     if (member->state == WorkerState::warming) consider(member->launched + options_.start_timeout);
     const bool is_missing = !member->has_process() && member->id < target_ && !member->stays_down;
     if (is_missing && spawner_ != nullptr) consider(std::max(respawn_.next_spawn(now), now));
@@ -241,13 +241,14 @@ void Supervisor::serve_times(Time now) {
   }
   if (scaler_ && now >= next_scaling_ && state_ == PoolState::ready) {
     scale(now);
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): else there is no scaler
     next_scaling_ = now + options_.scaling->check_every;
   }
   for (const auto& member : members_) {
     const bool is_late =
         member->state == WorkerState::warming && now >= member->launched + options_.start_timeout;
     if (is_late) kill(*member, EndReason::timeout);
-    if (member->kill_at && now >= *member->kill_at) {
+    if (const auto kill_at = member->kill_at; kill_at && now >= *kill_at) {
       member->process.send_signal(SIGKILL);
       member->kill_at.reset();
     }
@@ -266,6 +267,7 @@ void Supervisor::serve_task_times(Time now) {
 // The time counts from when the worker began it: it may have waited there behind others.
 void Supervisor::check_timeout(TaskRef task, Time now) {
   Member& member = *members_[task->progress.worker];
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): or it would not be here
   const Duration allowed = *task->order.options.timeout;
   const WorkerReading reading = member.read();
   // If it does not say so, it has not begun, and gets all its time.
@@ -313,6 +315,7 @@ void Supervisor::look_after(Member& member, Time now) {
       signs.dumps_core = figures->dumps_core;
     }
   }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): only those with health are looked after
   act_on(member, member.health->look(signs, now));
   recycle_if_due(member, reading.anonymous_bytes, now);
 }
@@ -370,6 +373,7 @@ void Supervisor::scale(Time now) {
   input.arrivals = counts_.submitted;
   input.completions = counts_.completed + counts_.failed;
   try {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): only if there is a scaler
     const ScalingDecision decision = scaler_->decide(input);
     if (decision.change == 0) return;
     target_ = static_cast<unsigned>(static_cast<int>(target_) + decision.change);

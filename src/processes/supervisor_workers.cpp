@@ -117,6 +117,7 @@ void Supervisor::prepare_ring(Member& member, LaunchOptions& launch) {
 }
 
 void Supervisor::prepare_command(Member& member, LaunchOptions& launch) {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): its workers are commands
   const CommandOptions& command = *options_.command;
   member.command = std::make_unique<CommandLink>(command, options_.prefetch);
   member.command_reading = {};

@@ -242,7 +242,7 @@ Tag WorkerProcess::await_extent() const {
 
 void WorkerProcess::beat_for_ever() {
   const Duration pause(segment_.board().heartbeat_ns);
-  MutexLock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stops_) {
     stopping_.wait_until(mutex_, Time::clock::now() + pause);
     beat();
@@ -257,7 +257,7 @@ void WorkerProcess::beat() {
       board.anonymous_bytes.store(figures->anonymous_bytes, relaxed);  // relaxed: a figure
       board.cpu_ns.store(cpu_ns, relaxed);                             // relaxed: a figure
     }
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see below
     // The task at hand has all the memory there is. That is its own affair; the worker lives.
   }
   // relaxed: any change is a sign of life.

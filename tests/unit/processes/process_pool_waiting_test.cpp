@@ -93,7 +93,7 @@ TEST(ProcessPoolWaiting, WhatFollowsATaskMayWaitForOneThatWasCollectedWithIt) {
   Future<int> first = pool.call<int>("sum", 1, 2);
   Future<int> second = pool.call<int>("sum", 2, 2);
   auto seen = std::move(first).then([&](int) { return second.wait_for(5s); });
-  Future<Bytes> last = pool.call<Bytes>("hang");
+  const Future<Bytes> last = pool.call<Bytes>("hang");
   const auto runs_the_last = [&] { return pool.worker_status(0)->task == 4; };
   while (!runs_the_last()) pause_for(1ms);
   go_on = true;
