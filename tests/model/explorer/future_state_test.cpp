@@ -21,17 +21,7 @@
 
 #include "support/explorer/mutations.hpp"
 
-namespace muster {
-
-// No pool is explored here: every executor is gone already.
-void execute_on(ExecutorId /*id*/, Closure&& task) noexcept {
-  std::move(task)();
-}
-bool is_orphaned(ExecutorId /*id*/) noexcept {
-  return false;
-}
-
-namespace explore {
+namespace muster::explore {
 namespace {
 
 constexpr int kGiven = 100;
@@ -429,5 +419,4 @@ TEST(FutureStateModel, EveryOrderIsNeededWhereSeveralMeet) {
 }
 
 }  // namespace
-}  // namespace explore
-}  // namespace muster
+}  // namespace muster::explore

@@ -18,17 +18,7 @@
 #include "processes/bell.hpp"
 #include "support/explorer/mutations.hpp"
 
-namespace muster {
-
-// No executor is explored here.
-void execute_on(ExecutorId /*id*/, Closure&& task) noexcept {
-  std::move(task)();
-}
-bool is_orphaned(ExecutorId /*id*/) noexcept {
-  return false;
-}
-
-namespace explore {
+namespace muster::explore {
 namespace {
 
 constexpr std::size_t kWorkers = 2;
@@ -199,5 +189,4 @@ TEST(SeatModel, EveryOrderOfSleepersIsNeeded) {
 }
 
 }  // namespace
-}  // namespace explore
-}  // namespace muster
+}  // namespace muster::explore

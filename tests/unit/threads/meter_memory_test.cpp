@@ -1,39 +1,27 @@
 // meter_memory_test.cpp: what a worker measures when there is no memory for its histograms.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <new>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
+#include "support/failing_news.hpp"
 #include "threads/meter.hpp"
-
-namespace {
-bool aligned_news_fail = false;
-}
-
-// Of histograms only the octaves of a worker's own come here.
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return aligned_news_fail ? nullptr
-                           : std::aligned_alloc(static_cast<std::size_t>(alignment), size);
-}
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
-}
 
 namespace muster {
 namespace {
 
+// Of histograms only the octaves of a worker's own are aligned to more than usual.
+constexpr int kAll = std::numeric_limits<int>::max();
+
 TEST(OwnHistogram, WithoutMemoryForAnOctaveItSaysSoAndGoesOnAsBefore) {
   OwnHistogram own;
   ASSERT_TRUE(own.record(Duration(5)));
-  aligned_news_fail = true;
+  testing::fail_aligned_news(kAll);
   EXPECT_TRUE(own.record(Duration(5)));  // its octave is there
   EXPECT_FALSE(own.record(Duration(1000)));
-  aligned_news_fail = false;
+  testing::fail_aligned_news(0);
   EXPECT_EQ(own.snapshot().count(), 2U);
   EXPECT_TRUE(own.record(Duration(1000)));
   EXPECT_EQ(own.snapshot().count(), 3U);
@@ -46,9 +34,9 @@ TEST(Meter, WhatAWorkerHasNoMemoryForIsCountedAllTheSame) {
     const Time begin = meter.begin(std::nullopt, times);
     meter.record({.stamp = 1, .begin = begin, .end = meter.end(begin, times)}, times);
   };
-  aligned_news_fail = true;
+  testing::fail_aligned_news(kAll);
   time_one();
-  aligned_news_fail = false;
+  testing::fail_aligned_news(0);
   time_one();
   for (const auto& [shared, own] :
        {std::pair(meter.queue_wait().snapshot(), times.queue_wait.snapshot()),
