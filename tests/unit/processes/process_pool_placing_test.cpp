@@ -150,7 +150,10 @@ TEST(ProcessPoolPlacing, YoursMayNotCallItsPool) {
   ProcessPool pool({.workers = 2, .strategy = witness});
   await_ready(pool, 2);
   std::atomic<int> refused = 0;
+  auto earlier = pool.exec("echo");
+  earlier.wait();
   witness->on_select = [&] {
+    EXPECT_THROW((void)earlier.cancel(), WouldDeadlock);
     EXPECT_THROW((void)pool.exec("echo"), WouldDeadlock);
     EXPECT_THROW((void)pool.metrics(), WouldDeadlock);
     EXPECT_THROW((void)pool.snapshot(), WouldDeadlock);
