@@ -95,7 +95,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
     TaskRef task;
     Future<Bytes> future;
   };
-  void check_request(const TaskOrder& order) const;
+  void check_command(std::string_view name, std::span<const Bytes> payloads) const;
   NewTask make_task(TaskOrder&& order);
   [[nodiscard]] std::uint32_t find_method(const TaskOrder& order) const MUSTER_REQUIRES(mutex_);
   void submit(TaskRef task, std::uint32_t method, Entry entry) MUSTER_REQUIRES(mutex_);

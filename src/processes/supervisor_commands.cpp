@@ -120,6 +120,7 @@ void Supervisor::serve_commands(Time now) {
     feed(*member, now);
     if (member->state == WorkerState::draining && member->in_flight == 0) order_to_stop(*member);
   }
+  note_backlog();
 }
 
 }  // namespace muster

@@ -52,7 +52,6 @@ void Supervisor::feed(Member& member, Time now) {
     }
   }
   update_lists(member);
-  note_backlog();
 }
 
 // False: it has no place for it now, or the task has failed, as its state says.

@@ -34,11 +34,16 @@ std::exception_ptr error_of(const ProcessTask& task, FailureKind kind, const std
   return std::make_exception_ptr(TimedOut(what));
 }
 
+void refuse(std::vector<BadField> bad) {
+  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+}
+
 }  // namespace
 
 std::optional<Future<Bytes>> Supervisor::exec(TaskOrder&& order, Entry entry) {
   refuse_strategies();
-  check_request(order);
+  refuse(validate(order.options));
+  check_command(order.name, {&order.payload, 1});
   NewTask made = make_task(std::move(order));  // NOLINT(clang-analyzer-*): references are counted
   std::vector<Verdict> verdicts;
   bool is_let_in = true;
@@ -61,12 +66,13 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
                                                  std::span<const Bytes> payloads,
                                                  const ExecOptions& options) {
   refuse_strategies();
+  refuse(validate(options));
+  check_command(name, payloads);
   std::vector<TaskRef> tasks;
   std::vector<Future<Bytes>> futures;
   for (const Bytes& payload : payloads) {
-    TaskOrder order{.name = std::string(name), .payload = payload, .options = options};
-    check_request(order);
-    NewTask made = make_task(std::move(order));  // NOLINT(clang-analyzer-*): as above
+    // NOLINTNEXTLINE(clang-analyzer-*): as above
+    NewTask made = make_task({.name = std::string(name), .payload = payload, .options = options});
     tasks.push_back(std::move(made.task));
     futures.push_back(std::move(made.future));
   }
@@ -82,13 +88,10 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   return futures;
 }
 
-// What can be said of it without knowing the workers. Throws InvalidArgument.
-void Supervisor::check_request(const TaskOrder& order) const {
-  std::vector<BadField> bad = validate(order.options);
-  if (options_.command && bad.empty()) {
-    bad = command_problems(*options_.command, order.name, order.payload);
-  }
-  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+// Whether a program can be sent these at all. Throws InvalidArgument.
+void Supervisor::check_command(std::string_view name, std::span<const Bytes> payloads) const {
+  if (!options_.command) return;
+  for (const Bytes& payload : payloads) refuse(command_problems(*options_.command, name, payload));
 }
 
 Supervisor::NewTask Supervisor::make_task(TaskOrder&& order) {
@@ -136,7 +139,7 @@ std::uint32_t Supervisor::find_method(const TaskOrder& order) const {
         {"payload", std::to_string(order.payload.size()) + " bytes",
          "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
   }
-  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+  refuse(std::move(bad));
   return method.value_or(0);
 }
 
@@ -341,6 +344,7 @@ std::vector<DeadLetter> Supervisor::dead_letters() const {
 }
 
 std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
+  refuse_strategies();
   std::optional<DeadLetter> letter;
   {
     const MutexLock lock(mutex_);

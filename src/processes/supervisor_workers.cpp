@@ -329,6 +329,7 @@ void Supervisor::become_ready(Member& member) {
   } else {
     feed(member, now);
     share_with(member, now);
+    note_backlog();
   }
   if (state_ == PoolState::initializing) state_ = PoolState::ready;
   changed_.notify_all();

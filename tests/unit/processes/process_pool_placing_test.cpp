@@ -154,6 +154,7 @@ TEST(ProcessPoolPlacing, YoursMayNotCallItsPool) {
   earlier.wait();
   witness->on_select = [&] {
     EXPECT_THROW((void)earlier.cancel(), WouldDeadlock);
+    EXPECT_THROW((void)pool.replay(1), WouldDeadlock);
     EXPECT_THROW((void)pool.exec("echo"), WouldDeadlock);
     EXPECT_THROW((void)pool.metrics(), WouldDeadlock);
     EXPECT_THROW((void)pool.snapshot(), WouldDeadlock);

@@ -312,6 +312,7 @@ TEST(ProcessPool, WhatCannotBeRightIsRefusedAtOnce) {
             (Names{"priority", "timeout"}));
   EXPECT_EQ(fields("echo", {}, {.retry = RetryOptions{.max_attempts = 0}}),
             Names{"retry.max_attempts"});
+  EXPECT_THROW((void)pool.exec_many("echo", {}, {.timeout = 0s}), InvalidArgument);
   EXPECT_EQ(pool.metrics().submitted, 0U);
   EXPECT_NE(thrown_by<RemoteError>(pool.call<Bytes>("make", std::uint64_t{2000}))
                 .find("max_payload_bytes"),
