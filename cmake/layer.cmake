@@ -22,6 +22,8 @@ function(muster_layer name)
     add_library(${target} ${arg_SOURCES})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:muster_build_flags>)
+    # Nobody replaces our functions at run time, so GCC may inline those that are exported, too.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
     set_target_properties(${target} PROPERTIES
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
       POSITION_INDEPENDENT_CODE ON
@@ -41,6 +43,17 @@ function(muster_layer name)
     target_link_libraries(${target} ${scope} muster_${layer})
   endforeach()
   set_property(GLOBAL APPEND PROPERTY MUSTER_LAYERS ${name})
+endfunction()
+
+# muster_compile_as_one(processes a.cpp b.cpp)
+# In optimised builds these files of a layer are one for the compiler, which then sees all that
+# happens to a task on its way. Elsewhere each has to stand by itself.
+function(muster_compile_as_one name)
+  if(NOT CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$" OR CMAKE_CXX_CLANG_TIDY)
+    return()
+  endif()
+  set_target_properties(muster_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP one)
 endfunction()
 
 # muster_component(threads LAYERS queues)

@@ -22,7 +22,7 @@ constexpr const char* kPartner = "--ring-partner";
 constexpr std::uint32_t kTheEnd = 1;  // a method
 constexpr ParticipantIndex kHere = 0;
 constexpr ParticipantIndex kThere = 1;
-constexpr RingGeometry kGeometry{.slots = 64, .participants = 2};
+constexpr RingGeometry kGeometry{.slots = 64, .participants = 2, .parties = RingParties::pair};
 
 std::span<std::byte> map_ring(int file) {
   const std::size_t bytes = SharedRing::bytes_for(kGeometry);

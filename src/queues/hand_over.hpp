@@ -1,6 +1,7 @@
 // hand_over.hpp: the step by which an owner gives its slot, or its extent, away.
 #pragma once
 
+#include <muster/queues/shared_ring.hpp>
 #include <muster/queues/slot_word.hpp>
 #include <muster/sync/atomic.hpp>
 
@@ -29,6 +30,17 @@ inline bool hand_over(Atomic<std::uint64_t>& atomic, const SlotWord& word, SlotW
     seen = SlotWord::from_bits(bits);
     if (!same_but_flag(seen, word)) return false;
   }
+}
+
+// Of a pair nobody takes a slot from its owner, so that a store will do. A flag that has come since
+// is lost, as if it had come too late.
+inline bool hand_over_slot(const SharedRing& ring, SlotIndex slot, const SlotWord& word,
+                           SlotWord next, CancelFlag flag) noexcept {
+  Atomic<std::uint64_t>& atomic = ring.slot(slot).word;
+  if (!ring.is_pair()) return hand_over(atomic, word, next, flag);
+  next.cancelled = flag == CancelFlag::keep && word.cancelled;
+  atomic.store(next.bits(), release);  // sync(slot-handed-over): pairs with PairLane::claim()
+  return true;
 }
 
 // The same slot without a task.

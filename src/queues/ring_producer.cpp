@@ -11,7 +11,7 @@ Submitted RingProducer::submit_quietly(const TaskContents& contents) const noexc
   if (contents.extent != 0 && !holds_extent(ring_, contents.extent, index_)) {
     return {SubmitOutcome::not_held};
   }
-  const Taken taken = ring_.free().take(SlotState::free, index_);
+  const Taken taken = ring_.take_free(index_);
   if (taken.outcome == TakeOutcome::empty) return {SubmitOutcome::no_room};
   if (taken.outcome == TakeOutcome::contended) {
     ring_.note_contended(index_);
@@ -28,10 +28,9 @@ Submitted RingProducer::submit_quietly(const TaskContents& contents) const noexc
   }
   const SlotWord ready = taken.word.moved(SlotState::ready, index_);
   // From here on the task is accepted: if we die now, the sweep publishes it.
-  if (!hand_over(slot.word, taken.word, ready, CancelFlag::drop)) return {SubmitOutcome::fenced};
-  if (ring_.ready().put(tag_of(ready, taken.slot)) != PutOutcome::put) {
-    return {SubmitOutcome::damaged};
-  }
+  if (!hand_over_slot(ring_, taken.slot, taken.word, ready, CancelFlag::drop))
+    return {SubmitOutcome::fenced};
+  if (ring_.put_ready(taken.slot, ready) != PutOutcome::put) return {SubmitOutcome::damaged};
   return {SubmitOutcome::submitted, {taken.slot, taken.word.generation}};
 }
 

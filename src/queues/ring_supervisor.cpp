@@ -7,7 +7,7 @@
 namespace muster {
 
 Settling RingSupervisor::collect() const noexcept {
-  const Settling settling = ring_.done().take(SlotState::done, index_);
+  const Settling settling = ring_.take_done(index_);
   if (settling.outcome == TakeOutcome::contended) ring_.note_contended(index_);
   return settling;
 }
@@ -50,18 +50,31 @@ bool RingSupervisor::free_extent_of(const Settling& settling, ExtentUse use) con
 }
 
 HandOver RingSupervisor::release(const Settling& settling) const noexcept {
+  bool frees_extents = false;
   if (ring_.geometry().extents > 0) {
     // Extents before the slot: what is attached to one that is free would never be found.
     if (!still_ours(settling)) return HandOver::fenced;
-    free_extent_of(settling, ExtentUse::payload);
-    free_extent_of(settling, ExtentUse::result);
+    frees_extents = free_extent_of(settling, ExtentUse::payload);
+    frees_extents |= free_extent_of(settling, ExtentUse::result);
   }
+  if (ring_.is_pair()) return release_of_pair(settling, frees_extents);
   const SlotWord free = freed(settling.word, index_);
-  if (!hand_over(ring_.slot(settling.slot).word, settling.word, free, CancelFlag::drop)) {
+  if (!hand_over_slot(ring_, settling.slot, settling.word, free, CancelFlag::drop)) {
     return HandOver::fenced;
   }
   if (ring_.free().put(tag_of(free, settling.slot)) != PutOutcome::put) return HandOver::damaged;
   ring_.wake_for_room();
+  return HandOver::done;
+}
+
+HandOver RingSupervisor::release_of_pair(const Settling& settling,
+                                         bool frees_extents) const noexcept {
+  const PairLane& lane = ring_.lane();
+  const SlotWord free = lane.free_word(settling.word);
+  (void)hand_over_slot(ring_, settling.slot, settling.word, free, CancelFlag::drop);
+  // It will never be done; its turn to be collected has to be passed.
+  if (settling.word.state == SlotState::claimed) lane.publish_done(settling.slot, free);
+  if (frees_extents) ring_.wake_for_room();  // slots only we want
   return HandOver::done;
 }
 
@@ -79,11 +92,11 @@ bool RingSupervisor::drop_result(Settling& settling) const noexcept {
 }
 
 RetryOutcome RingSupervisor::retry(const Settling& settling) const noexcept {
-  if (settling.word.attempt == kMaxAttempts) return RetryOutcome::exhausted;
+  if (settling.word.attempt == kMaxAttempts || ring_.is_pair()) return RetryOutcome::exhausted;
   Settling ours = settling;
   if (ring_.geometry().extents > 0 && !drop_result(ours)) return RetryOutcome::fenced;
   const SlotWord ready = ours.word.moved(SlotState::ready, index_);
-  if (!hand_over(ring_.slot(settling.slot).word, ours.word, ready, CancelFlag::keep)) {
+  if (!hand_over_slot(ring_, settling.slot, ours.word, ready, CancelFlag::keep)) {
     return RetryOutcome::fenced;
   }
   // Always a new entry: the attempt in it differs from that of any older one.
@@ -95,8 +108,9 @@ RetryOutcome RingSupervisor::retry(const Settling& settling) const noexcept {
 }
 
 HandOver RingSupervisor::delay(Settling& settling) const noexcept {
+  if (ring_.is_pair()) return HandOver::not_held;
   const SlotWord delayed = settling.word.moved(SlotState::delayed, index_);
-  if (!hand_over(ring_.slot(settling.slot).word, settling.word, delayed, CancelFlag::keep)) {
+  if (!hand_over_slot(ring_, settling.slot, settling.word, delayed, CancelFlag::keep)) {
     return HandOver::fenced;
   }
   settling.word = delayed;

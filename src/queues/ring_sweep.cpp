@@ -57,9 +57,13 @@ SweepResult RingSupervisor::sweep(ParticipantIndex dead, std::span<Settling> fou
       return result;
     }
   }
-  result.published += publish_owed(ring_.ready(), SlotState::ready, dead);
-  result.published += publish_owed(ring_.done(), SlotState::done, dead);
-  result.published += publish_owed(ring_.free(), SlotState::free, dead);
+  if (ring_.is_pair()) {
+    result.published += publish_lane(dead);
+  } else {
+    result.published += publish_owed(ring_.ready(), SlotState::ready, dead);
+    result.published += publish_owed(ring_.done(), SlotState::done, dead);
+    result.published += publish_owed(ring_.free(), SlotState::free, dead);
+  }
   result.published += publish_owed(ring_.free_extents(), SlotState::free, dead);
   result.extents += free_all_held(ring_, dead, index_);
   // Words first, then the bits, then the wakes: woken earlier, somebody could look, find nothing
@@ -70,6 +74,19 @@ SweepResult RingSupervisor::sweep(ParticipantIndex dead, std::span<Settling> fou
   ring_.sleepers(Awaited::work).wake_all();
   ring_.vacate(dead);
   return result;
+}
+
+// Of a pair: whatever is done, whether its turn was told or not.
+std::uint32_t RingSupervisor::publish_lane(ParticipantIndex dead) const noexcept {
+  std::uint32_t published = 0;
+  ring_.lane().mend_claimed();
+  for (SlotIndex slot = 0; slot < ring_.geometry().slots; ++slot) {
+    const SlotWord word = ring_.word(slot);
+    if (word.state != SlotState::done || word.owner != dead) continue;
+    ring_.lane().publish_done(slot, word);
+    ++published;
+  }
+  return published;
 }
 
 // Takes over a slot that the dead one held; empty if it did not. Only the owner changes: should we

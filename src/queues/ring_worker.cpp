@@ -7,7 +7,7 @@
 namespace muster {
 
 Claim RingWorker::claim() const noexcept {
-  const Claim claim = ring_.ready().take(SlotState::ready, index_);
+  const Claim claim = ring_.take_ready(index_);
   if (claim.outcome == TakeOutcome::contended) ring_.note_contended(index_);
   return claim;
 }
@@ -44,6 +44,10 @@ HandOver RingWorker::complete_quietly(const Claim& claim, const TaskResult& resu
     const bool ours = same_but_flag(ring_.word(claim.slot), claim.word);
     return ours ? HandOver::not_held : HandOver::fenced;
   }
+  // Of a pair nobody takes it away; if it is another all the same, the memory is spoilt.
+  if (ring_.is_pair() && !same_but_flag(ring_.word(claim.slot), claim.word)) {
+    return HandOver::damaged;
+  }
   TaskResult& place = ring_.result(claim.slot);
   note_plain_write(&place);
   place = result;
@@ -55,10 +59,10 @@ HandOver RingWorker::complete_quietly(const Claim& claim, const TaskResult& resu
   }
   const SlotWord done = claim.word.moved(SlotState::done, index_);
   // From here on the task has a result: if we die now, the sweep publishes it.
-  if (!hand_over(ring_.slot(claim.slot).word, claim.word, done, CancelFlag::keep)) {
+  if (!hand_over_slot(ring_, claim.slot, claim.word, done, CancelFlag::keep)) {
     return HandOver::fenced;
   }
-  if (ring_.done().put(tag_of(done, claim.slot)) != PutOutcome::put) return HandOver::damaged;
+  if (ring_.put_done(claim.slot, done) != PutOutcome::put) return HandOver::damaged;
   return HandOver::done;
 }
 

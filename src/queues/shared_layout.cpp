@@ -33,7 +33,10 @@ bool valid(const RingGeometry& geometry) noexcept {
   return geometry.slots >= 1 && geometry.slots <= kMaxSlots && geometry.participants >= 1 &&
          geometry.participants <= kMaxParticipants && geometry.extents <= kMaxSlots &&
          geometry.extent_bytes % kCacheLine == 0 &&
-         (geometry.extents == 0) == (geometry.extent_bytes == 0);
+         (geometry.extents == 0) == (geometry.extent_bytes == 0) &&
+         (geometry.parties == RingParties::many ||
+          (geometry.parties == RingParties::pair && geometry.participants == 2 &&
+           std::has_single_bit(geometry.slots)));
 }
 
 RingLayout layout_of(const RingGeometry& geometry) noexcept {
@@ -46,12 +49,13 @@ RingLayout layout_of(const RingGeometry& geometry) noexcept {
   places.next(sizeof(RingHeader));
   layout.participants = places.next(sizeof(ParticipantRecord) * geometry.participants);
   layout.sleepers = places.next(layout.bitmap_bytes * kAwaited);
-  layout.ready_cells = places.next(kCell * layout.capacity);
-  layout.done_cells = places.next(kCell * layout.capacity);
-  layout.free_cells = places.next(kCell * layout.capacity);
+  const std::uint64_t cells = geometry.parties == RingParties::pair ? 0 : layout.capacity;
+  layout.ready_cells = places.next(kCell * cells);
+  layout.done_cells = places.next(kCell * cells);
+  layout.free_cells = places.next(kCell * cells);
   layout.extent_cells = places.next(geometry.extents == 0 ? 0 : kCell * layout.extent_capacity);
   layout.slots = places.next(sizeof(TaskSlot) * geometry.slots);
-  layout.results = places.next(sizeof(TaskResult) * geometry.slots);
+  layout.results = places.next(sizeof(ResultLine) * geometry.slots);
   layout.extent_words = places.next(kCell * geometry.extents);
   layout.arena = places.next(std::uint64_t{geometry.extents} * geometry.extent_bytes);
   layout.total_bytes = places.end();
@@ -61,8 +65,9 @@ RingLayout layout_of(const RingGeometry& geometry) noexcept {
 // FNV-1a over the fields: guards against a header that was written half or by something else.
 std::uint64_t checksum_of(const RingGeometry& geometry) noexcept {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
-  const std::uint32_t fields[] = {kRingVersion, geometry.slots, geometry.participants,
-                                  geometry.extents, geometry.extent_bytes};
+  const std::uint32_t fields[] = {
+      kRingVersion,     geometry.slots,        geometry.participants,
+      geometry.extents, geometry.extent_bytes, static_cast<std::uint32_t>(geometry.parties)};
   for (const std::uint32_t field : fields) {
     for (unsigned shift = 0; shift < 32; shift += 8) {
       hash = (hash ^ (field >> shift & 0xff)) * 0x100'0000'01b3;

@@ -55,6 +55,7 @@ AttachOutcome SharedRing::format(std::span<std::byte> memory,
   header->slots_offset = static_cast<std::uint32_t>(layout_.slots);
   header->extents = geometry.extents;
   header->extent_bytes = geometry.extent_bytes;
+  header->parties = geometry.parties;
   make_atomics();
   fill_free();
   // sync(formatted): pairs with attach(); last, so that nobody sees half of it.
@@ -74,7 +75,8 @@ AttachOutcome SharedRing::attach(std::span<std::byte> memory) noexcept {
   const RingGeometry geometry{.slots = header->slots,
                               .participants = header->participants,
                               .extents = header->extents,
-                              .extent_bytes = header->extent_bytes};
+                              .extent_bytes = header->extent_bytes,
+                              .parties = header->parties};
   if (!valid(geometry) || header->checksum != checksum_of(geometry)) {
     return AttachOutcome::bad_geometry;
   }
@@ -95,7 +97,7 @@ void SharedRing::view(std::byte* memory, const RingGeometry& geometry) noexcept 
   participants_ = at<ParticipantRecord>(memory, layout_.participants);
   sleepers_ = memory + layout_.sleepers;
   slots_ = at<TaskSlot>(memory, layout_.slots);
-  results_ = at<TaskResult>(memory, layout_.results);
+  results_ = at<ResultLine>(memory, layout_.results);
   const SlotWords words(memory + layout_.slots, sizeof(TaskSlot), geometry.slots);
   const auto ring = [&](RingEnds& ends, std::uint64_t cells) {
     return TagRing({.ends = &ends,
@@ -107,6 +109,13 @@ void SharedRing::view(std::byte* memory, const RingGeometry& geometry) noexcept 
   ready_ = ring(header_->ready, layout_.ready_cells);
   done_ = ring(header_->done, layout_.done_cells);
   free_ = ring(header_->free, layout_.free_cells);
+  lane_ = PairLane({.submitted = &header_->ready.tail.position,
+                    .claimed = &header_->ready.head.position,
+                    .collected = &header_->done.head.position,
+                    .slots = slots_,
+                    .results = results_,
+                    .count = geometry.slots,
+                    .damage = &header_->damage});
   free_extents_ = TagRing(
       {.ends = &header_->free_extents,
        .cells = at<Atomic<std::uint64_t>>(memory, layout_.extent_cells),
@@ -127,18 +136,46 @@ void SharedRing::make_atomics() const noexcept {
   }
   for (std::uint32_t i = 0; i < geometry_.slots; ++i) {
     new (&slots_[i]) TaskSlot;
-    new (&results_[i]) TaskResult;
+    new (&results_[i]) ResultLine;
   }
   for (ExtentIndex i = 0; i < geometry_.extents; ++i) {
     new (&free_extents_.words()[i]) Atomic<std::uint64_t>(0);
   }
-  for (const TagRing* ring : {&ready_, &done_, &free_}) ring->format();
+  if (!is_pair()) {
+    for (const TagRing* ring : {&ready_, &done_, &free_}) ring->format();
+  }
   if (geometry_.extents > 0) free_extents_.format();  // else it has no cells
 }
 
 void SharedRing::fill_free() const noexcept {
-  for (SlotIndex slot = 0; slot < geometry_.slots; ++slot) free_.put(tag_of(word(slot), slot));
+  if (!is_pair()) {
+    for (SlotIndex slot = 0; slot < geometry_.slots; ++slot) free_.put(tag_of(word(slot), slot));
+  }
   for (ExtentIndex i = 0; i < geometry_.extents; ++i) free_extents_.put(tag_of(SlotWord{}, i));
+}
+
+Taken SharedRing::take_free(ParticipantIndex by) const noexcept {
+  return is_pair() ? lane_.take_free() : free_.take(SlotState::free, by);
+}
+
+Taken SharedRing::take_ready(ParticipantIndex by) const noexcept {
+  return is_pair() ? lane_.claim() : ready_.take(SlotState::ready, by);
+}
+
+Taken SharedRing::take_done(ParticipantIndex by) const noexcept {
+  return is_pair() ? lane_.collect() : done_.take(SlotState::done, by);
+}
+
+PutOutcome SharedRing::put_ready(SlotIndex slot, const SlotWord& word) const noexcept {
+  if (!is_pair()) return ready_.put(tag_of(word, slot));
+  lane_.publish_ready();
+  return PutOutcome::put;
+}
+
+PutOutcome SharedRing::put_done(SlotIndex slot, const SlotWord& word) const noexcept {
+  if (!is_pair()) return done_.put(tag_of(word, slot));
+  lane_.publish_done(slot, word);
+  return PutOutcome::put;
 }
 
 SharedSleepers SharedRing::sleepers(Awaited awaited) const noexcept {

@@ -13,6 +13,7 @@
 // attached. What a participant holds when it dies is freed by the sweep. All are of one size, and
 // nothing is kept back: whoever needs extents for results must not give all away for payloads.
 //
+// Lifetime: the ring outlives it.
 // Thread safety: as SharedRing.
 // Ordering: who allocates an extent comes after all that was done with it before it was freed.
 // Design note: docs/protocol.md
@@ -36,6 +37,7 @@ class MUSTER_API RingExtents {
  public:
   RingExtents(const SharedRing& ring, ParticipantIndex index) noexcept
       : ring_(ring), index_(index) {}
+  RingExtents(SharedRing&&, ParticipantIndex) = delete;
 
   // One that this participant holds from here on. What stands in it is left from before.
   [[nodiscard]] Allocated allocate() const noexcept;
@@ -47,7 +49,7 @@ class MUSTER_API RingExtents {
   HandOver free(Tag extent) const noexcept;
 
  private:
-  SharedRing ring_;
+  const SharedRing& ring_;
   ParticipantIndex index_;
 };
 

@@ -4,6 +4,7 @@
 //     if (submitted.outcome == SubmitOutcome::no_room) /* as many are under way as there are slots
 //     */;
 //
+// Lifetime: the ring outlives it.
 // Thread safety: as SharedRing.
 // Design note: docs/protocol.md
 #pragma once
@@ -45,6 +46,7 @@ class MUSTER_API RingProducer {
  public:
   RingProducer(const SharedRing& ring, ParticipantIndex index) noexcept
       : ring_(ring), index_(index) {}
+  RingProducer(SharedRing&&, ParticipantIndex) = delete;
 
   // Puts one task in and wakes one who waits for work. An extent that this producer holds goes with
   // it; if there is no room, or the task is refused, it is still held.
@@ -54,13 +56,17 @@ class MUSTER_API RingProducer {
   [[nodiscard]] BatchSubmitted submit_batch(std::span<const TaskContents> tasks,
                                             std::span<TaskPlace> places = {}) const noexcept;
 
+  // Of a pair: takes back the newest task that nobody has claimed, as if it had not been submitted;
+  // to be released (RingSupervisor) before the next is. Empty if all are claimed.
+  [[nodiscard]] Taken take_back() const noexcept { return ring_.lane().take_back(); }
+
   // Marks a task that is not done yet. It still goes its way, so that no list has to be searched.
   CancelOutcome cancel(const TaskPlace& place) const noexcept;
 
  private:
   [[nodiscard]] Submitted submit_quietly(const TaskContents& contents) const noexcept;
 
-  SharedRing ring_;
+  const SharedRing& ring_;
   ParticipantIndex index_;
 };
 

@@ -16,6 +16,7 @@
 //       for (const Settling& task : std::span(found).first(swept.count)) retry or release it
 //     } while (swept.outcome == SweepOutcome::more);
 //
+// Lifetime: the ring outlives it.
 // Thread safety: as SharedRing.
 // Design note: docs/protocol.md
 #pragma once
@@ -49,7 +50,7 @@ struct SweepResult {
 
 enum class RetryOutcome {
   retried,
-  exhausted,  // it was tried kMaxAttempts times; it is still ours
+  exhausted,  // it was tried kMaxAttempts times, or this is a pair; it is still ours
   fenced,
   damaged,
 };
@@ -58,6 +59,7 @@ class MUSTER_API RingSupervisor {
  public:
   RingSupervisor(const SharedRing& ring, ParticipantIndex index) noexcept
       : ring_(ring), index_(index) {}
+  RingSupervisor(SharedRing&&, ParticipantIndex) = delete;
 
   // The oldest result that waits.
   [[nodiscard]] Settling collect() const noexcept;
@@ -84,17 +86,19 @@ class MUSTER_API RingSupervisor {
   // that of a result.
   RetryOutcome retry(const Settling& settling) const noexcept;
 
-  // Keeps it for later; retry() with the word that is returned.
+  // Keeps it for later; retry() with the word that is returned. Not of a pair: not_held.
   HandOver delay(Settling& settling) const noexcept;
 
   // Brings back what the dead one held, publishes what it owed, wakes everybody and vacates its
   // index. May be repeated, also by others at the same time, and after the death of a sweeper.
-  // Requires: the kernel has reported the death; it is not this participant.
+  // Requires: the kernel has reported the death; it is not this participant, and of a pair it is 1.
   [[nodiscard]] SweepResult sweep(ParticipantIndex dead, std::span<Settling> found) const noexcept;
 
  private:
   [[nodiscard]] bool still_ours(const Settling& settling) const noexcept;
   bool free_extent_of(const Settling& settling, ExtentUse use) const noexcept;
+  HandOver release_of_pair(const Settling& settling, bool frees_extents) const noexcept;
+  std::uint32_t publish_lane(ParticipantIndex dead) const noexcept;
   [[nodiscard]] bool drop_result(Settling& settling) const noexcept;
   [[nodiscard]] Settling seize(SlotIndex slot, ParticipantIndex dead) const noexcept;
   std::uint32_t publish_owed(const TagRing& ring, SlotState state,
@@ -102,7 +106,7 @@ class MUSTER_API RingSupervisor {
   std::uint32_t publish_owed_of(const TagRing& ring, SlotState state, ParticipantIndex dead,
                                 SlotIndex first) const noexcept;
 
-  SharedRing ring_;
+  const SharedRing& ring_;
   ParticipantIndex index_;
 };
 

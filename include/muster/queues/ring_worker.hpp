@@ -5,6 +5,7 @@
 //       worker.complete(claim, run(worker.contents(claim)));
 //     }
 //
+// Lifetime: the ring outlives it.
 // Thread safety: as SharedRing; record() by one thread.
 // Design note: docs/protocol.md
 #pragma once
@@ -26,6 +27,7 @@ class MUSTER_API RingWorker {
  public:
   RingWorker(const SharedRing& ring, ParticipantIndex index) noexcept
       : ring_(ring), index_(index) {}
+  RingWorker(SharedRing&&, ParticipantIndex) = delete;
 
   // The oldest task that waits. Its attempt is counted from here on.
   [[nodiscard]] Claim claim() const noexcept;
@@ -62,7 +64,7 @@ class MUSTER_API RingWorker {
   void set_state(std::uint8_t state) const noexcept;
 
  private:
-  SharedRing ring_;
+  const SharedRing& ring_;
   ParticipantIndex index_;
 };
 

@@ -30,6 +30,16 @@ inline constexpr std::uint32_t kMaxParticipants = 4096;
 // The layout is that of real atomics; those of a model build are larger.
 inline constexpr bool kRealAtomics = sizeof(Atomic<std::uint32_t>) == 4;
 
+// Who takes part.
+enum class RingParties : std::uint32_t {
+  many,
+
+  // Two: participant 0 submits, cancels, takes back, collects and releases, participant 1 claims
+  // and completes, each on one thread at a time. That takes half the time: see pair_lane.hpp. Tasks
+  // are not retried in their slot, only 1 is swept, and nobody is ever fenced.
+  pair,
+};
+
 // What is chosen when the memory is formatted.
 struct RingGeometry {
   // Tasks that may be under way at once, from writing to settled: 1 to kMaxSlots.
@@ -43,6 +53,9 @@ struct RingGeometry {
 
   // Bytes of each: a multiple of 64, above 0 if there are any.
   std::uint32_t extent_bytes = 0;
+
+  // A pair has two participants, and a power of two of slots.
+  RingParties parties = RingParties::many;
 
   bool operator==(const RingGeometry&) const = default;
 };
@@ -74,6 +87,7 @@ struct alignas(kCacheLine) RingHeader {
   std::uint32_t slots_offset = 0;
   std::uint32_t extents = 0;
   std::uint32_t extent_bytes = 0;
+  RingParties parties = RingParties::many;
 
   // Any participant.
   alignas(kCacheLine) Atomic<std::uint64_t> damage;  // what was found that no run can leave
@@ -84,7 +98,7 @@ struct alignas(kCacheLine) RingHeader {
 };
 
 inline constexpr std::size_t kInlinePayload = 24;
-inline constexpr std::size_t kInlineResult = 48;
+inline constexpr std::size_t kInlineResult = 44;
 inline constexpr std::uint32_t kLongRun = 0xFFFF'FFFF;
 
 // What a task is; belongs to whoever owns the slot.
@@ -104,14 +118,20 @@ struct alignas(kCacheLine) TaskSlot {
   TaskContents contents;
 };
 
-// What came of it. Beside the task and not over it: whoever dies while writing a result must leave
-// the payload for the next attempt.
-struct alignas(kCacheLine) TaskResult {
+// What came of it.
+struct TaskResult {
   std::uint32_t status = 0;
   std::uint32_t payload_bytes = 0;
   Tag extent = 0;
   std::uint32_t run_ns = 0;  // how long the task ran; kLongRun: that or longer
   std::array<std::byte, kInlineResult> payload{};
+};
+
+// Beside the task and not over it: whoever dies while writing a result must leave the payload for
+// the next attempt.
+struct alignas(kCacheLine) ResultLine {
+  TaskResult result;
+  Atomic<std::uint32_t> turn;  // of a pair: in which life of the slot it was done
 };
 
 // One worker's figures for whoever watches. Written by the participant, read racily by others.
@@ -173,7 +193,8 @@ static_assert(!kRealAtomics ||
                    offsetof(RingHeader, capacity) == 24 && offsetof(RingHeader, mask) == 28 &&
                    offsetof(RingHeader, slots) == 32 && offsetof(RingHeader, participants) == 36 &&
                    offsetof(RingHeader, slots_offset) == 40 &&
-                   offsetof(RingHeader, extents) == 44 && offsetof(RingHeader, extent_bytes) == 48),
+                   offsetof(RingHeader, extents) == 44 &&
+                   offsetof(RingHeader, extent_bytes) == 48 && offsetof(RingHeader, parties) == 52),
               "the header's first line is what other languages read");
 static_assert(!kRealAtomics ||
                   (offsetof(RingHeader, damage) == 64 && offsetof(RingHeader, ready) == 128 &&
@@ -190,8 +211,9 @@ static_assert(offsetof(TaskContents, priority) == 8 - 8 &&
                   offsetof(TaskContents, extent) == 28 - 8 &&
                   offsetof(TaskContents, id) == 32 - 8 && offsetof(TaskContents, payload) == 40 - 8,
               "fixed offsets in a slot; priority, timestamp and method where version 1 had them");
-static_assert(sizeof(TaskResult) == 64 && offsetof(TaskResult, payload) == 16,
-              "a result is one cache line");
+static_assert(sizeof(TaskResult) == 60 && offsetof(TaskResult, payload) == 16 &&
+                  (!kRealAtomics || (sizeof(ResultLine) == 64 && offsetof(ResultLine, turn) == 60)),
+              "a result is one cache line, with its turn behind it");
 static_assert(!kRealAtomics ||
                   (offsetof(WorkerFigures, state) == 4 && offsetof(WorkerFigures, tasks) == 8 &&
                    offsetof(WorkerFigures, busy_ns) == 16 &&

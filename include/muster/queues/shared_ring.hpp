@@ -15,6 +15,7 @@
 //
 // Thread safety: format() alone; everything else from any participant. Each index belongs to one
 // participant at a time; threads that live and die together may share one, but not sleep under it.
+// Of a pair see RingParties.
 // Ordering: whatever was done before a task is published is visible to whoever claims it, and
 // whatever was done before it is completed is visible to whoever collects it.
 // Design note: docs/protocol.md
@@ -26,6 +27,7 @@
 
 #include <muster/base/api.hpp>
 #include <muster/queues/extent_word.hpp>
+#include <muster/queues/pair_lane.hpp>
 #include <muster/queues/shared_layout.hpp>
 #include <muster/queues/shared_sleepers.hpp>
 #include <muster/queues/tag_ring.hpp>
@@ -88,12 +90,21 @@ class MUSTER_API SharedRing {
   void vacate(ParticipantIndex index) const noexcept;
 
   // Racy: is there a result? For those who look again and again.
-  [[nodiscard]] bool has_done() const noexcept { return done_.has_entry(); }
+  [[nodiscard]] bool has_done() const noexcept {
+    return is_pair() ? lane_.has_done() : done_.has_entry();
+  }
 
   // Racy: tasks that wait, results that wait, slots and extents that are free.
-  [[nodiscard]] std::uint64_t ready_approx() const noexcept { return ready_.size_approx(); }
-  [[nodiscard]] std::uint64_t done_approx() const noexcept { return done_.size_approx(); }
-  [[nodiscard]] std::uint64_t free_approx() const noexcept { return free_.size_approx(); }
+  // Of a pair those that are claimed count as results, too.
+  [[nodiscard]] std::uint64_t ready_approx() const noexcept {
+    return is_pair() ? lane_.ready_approx() : ready_.size_approx();
+  }
+  [[nodiscard]] std::uint64_t done_approx() const noexcept {
+    return is_pair() ? lane_.begun_approx() : done_.size_approx();
+  }
+  [[nodiscard]] std::uint64_t free_approx() const noexcept {
+    return is_pair() ? lane_.free_approx() : free_.size_approx();
+  }
 
   [[nodiscard]] std::uint64_t free_extents_approx() const noexcept {
     return free_extents_.size_approx();
@@ -106,14 +117,27 @@ class MUSTER_API SharedRing {
   // begin with new memory.
   [[nodiscard]] std::uint64_t damage() const noexcept;
 
-  // For the roles, and for tests.
+  [[nodiscard]] bool is_pair() const noexcept { return geometry_.parties == RingParties::pair; }
+
+  // For the roles: how slots go from state to state, by rings or of a pair by its lane.
+  [[nodiscard]] Taken take_free(ParticipantIndex by) const noexcept;
+  [[nodiscard]] Taken take_ready(ParticipantIndex by) const noexcept;
+  [[nodiscard]] Taken take_done(ParticipantIndex by) const noexcept;
+  PutOutcome put_ready(SlotIndex slot, const SlotWord& word) const noexcept;
+  PutOutcome put_done(SlotIndex slot, const SlotWord& word) const noexcept;
+
+  // For the roles, and for tests. Of a pair the rings are empty, and of others the lane.
+  [[nodiscard]] const PairLane& lane() const noexcept { return lane_; }
+  [[nodiscard]] PairLane& lane() noexcept { return lane_; }
   [[nodiscard]] const TagRing& ready() const noexcept { return ready_; }
   [[nodiscard]] const TagRing& done() const noexcept { return done_; }
   [[nodiscard]] const TagRing& free() const noexcept { return free_; }
   [[nodiscard]] const TagRing& free_extents() const noexcept { return free_extents_; }
   [[nodiscard]] SharedSleepers sleepers(Awaited awaited) const noexcept;
   [[nodiscard]] TaskSlot& slot(SlotIndex index) const noexcept { return slots_[index]; }
-  [[nodiscard]] TaskResult& result(SlotIndex index) const noexcept { return results_[index]; }
+  [[nodiscard]] TaskResult& result(SlotIndex index) const noexcept {
+    return results_[index].result;
+  }
   [[nodiscard]] ParticipantRecord& participant(ParticipantIndex index) const noexcept {
     return participants_[index];
   }
@@ -147,10 +171,11 @@ class MUSTER_API SharedRing {
   ParticipantRecord* participants_ = nullptr;
   std::byte* sleepers_ = nullptr;
   TaskSlot* slots_ = nullptr;
-  TaskResult* results_ = nullptr;
+  ResultLine* results_ = nullptr;
   TagRing ready_;
   TagRing done_;
   TagRing free_;
+  PairLane lane_;
   TagRing free_extents_;
   std::byte* arena_ = nullptr;
 };
