@@ -1,5 +1,5 @@
-// ring_scenarios.hpp: what the tests of the shared ring and of its extents have in common: plans of
-// scenarios, sleeping, sweeping, and what holds at the end.
+// ring_scenarios.hpp: what the tests of the shared ring, of a pair's and of its extents have in
+// common: plans of scenarios, sleeping, sweeping, and what holds at the end.
 #pragma once
 
 #include <array>
@@ -74,17 +74,25 @@ void do_or_sleep(const SharedRing& ring, const Sleeper& sleeper, const Attempt& 
   }
 }
 
-// Brings back what the dead one left; its tasks are tried again.
-inline void sweep_dead(const RingSupervisor& supervisor) {
+// Brings back what the dead one left, and deals with each of its tasks.
+template <class Deal>
+void sweep_dead(const RingSupervisor& supervisor, const Deal& deal) {
   std::array<Settling, 1> found;  // so that a sweep returns with what it found, unfinished
   for (;;) {
     const SweepResult swept = supervisor.sweep(kDead, found);
     for (std::uint32_t i = 0; i < swept.count; ++i) {
       require(supervisor.contents(found[i]).id != 0, "what was swept is a task");
-      require(supervisor.retry(found[i]) == RetryOutcome::retried, "it can be retried");
+      deal(found[i]);
     }
     if (swept.outcome == SweepOutcome::complete) return;
   }
+}
+
+// Its tasks are tried again.
+inline void sweep_dead(const RingSupervisor& supervisor) {
+  sweep_dead(supervisor, [&](const Settling& left) {
+    require(supervisor.retry(left) == RetryOutcome::retried, "it can be retried");
+  });
 }
 
 // By a final check, alone, when all tasks have gone their way.
