@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <sys/mman.h>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -56,13 +57,16 @@ Steps submits(ParticipantIndex by, Ids ids) {
   };
 }
 
+bool submit_large(const SharedRing& ring, ParticipantIndex by, std::uint64_t id) {
+  const TaskContents contents = large_task(ring, by, id);
+  if (RingProducer(ring, by).submit(contents).outcome == SubmitOutcome::submitted) return true;
+  RingExtents(ring, by).free(contents.extent);
+  return false;
+}
+
 Steps submits_large(ParticipantIndex by, Ids ids) {
   return [=](const SharedRing& ring) {
-    for (std::uint64_t id = ids.first; id <= ids.last; ++id) {
-      const TaskContents contents = large_task(ring, by, id);
-      if (RingProducer(ring, by).submit(contents).outcome == SubmitOutcome::submitted) continue;
-      RingExtents(ring, by).free(contents.extent);
-    }
+    for (std::uint64_t id = ids.first; id <= ids.last; ++id) submit_large(ring, by, id);
   };
 }
 
@@ -133,29 +137,98 @@ class SharedMemory {
   std::byte* const bytes_;
 };
 
+// Who goes on when the victim is swept. Of a pair it is who sweeps, and the victim's successor.
+ParticipantIndex producer_of(const SharedRing& ring) {
+  return ring.is_pair() ? kPairSender : kOther;
+}
+ParticipantIndex worker_of(const SharedRing& ring) {
+  return ring.is_pair() ? kPairWorker : kOther;
+}
+
 bool full_of(std::optional<std::span<const std::byte>> bytes, std::uint64_t id) {
   return bytes && std::ranges::all_of(
                       *bytes, [&](std::byte byte) { return byte == static_cast<std::byte>(id); });
 }
 
-// Everything that is left goes its way; each id and how often it was settled. An operation that
-// settles before it dies has settled once.
-std::map<std::uint64_t, int> drain(const SharedRing& ring) {
-  std::map<std::uint64_t, int> settled;
+// Each id and how often it was settled.
+using Settled = std::map<std::uint64_t, int>;
+
+// False if there is no result.
+bool settle_one(const SharedRing& ring, Settled& settled) {
   const RingSupervisor supervisor(ring, kSupervisor);
-  while (work_one(ring, kOther)) {
+  const Settling settling = supervisor.collect();
+  if (settling.outcome != TakeOutcome::taken) return false;
+  const std::uint64_t id = supervisor.contents(settling).id;
+  EXPECT_TRUE(full_of(supervisor.payload(settling), id)) << "torn";
+  EXPECT_EQ(supervisor.result(settling).status, id);
+  EXPECT_TRUE(full_of(supervisor.result_payload(settling), id)) << "torn";
+  ++settled[id];
+  EXPECT_EQ(supervisor.release(settling), HandOver::done);
+  return true;
+}
+
+// Everything that is left goes its way. An operation that settles before it dies has settled once.
+void drain(const SharedRing& ring, Settled& settled) {
+  while (work_one(ring, worker_of(ring))) {
   }
-  for (;;) {
-    const Settling settling = supervisor.collect();
-    if (settling.outcome != TakeOutcome::taken) break;
-    const std::uint64_t id = supervisor.contents(settling).id;
-    EXPECT_TRUE(full_of(supervisor.payload(settling), id)) << "torn";
-    EXPECT_EQ(supervisor.result(settling).status, id);
-    EXPECT_TRUE(full_of(supervisor.result_payload(settling), id)) << "torn";
-    ++settled[id];
-    EXPECT_EQ(supervisor.release(settling), HandOver::done);
+  while (settle_one(ring, settled)) {
   }
-  return settled;
+}
+
+// What becomes of a task that the worker of a pair had begun.
+enum class Begun { given_up, submitted_anew };
+
+// As soon as there is room.
+void submit_anew(const SharedRing& ring, std::vector<std::uint64_t>& ids, Settled& settled) {
+  bool settles = true;
+  while (!ids.empty() && settles) {
+    while (!ids.empty() && submit_large(ring, kPairSender, ids.back())) ids.pop_back();
+    settles = settle_one(ring, settled);
+  }
+  while (!ids.empty() && submit_large(ring, kPairSender, ids.back())) ids.pop_back();
+}
+
+std::uint64_t release_begun(const SharedRing& ring, const Settling& settling) {
+  const RingSupervisor sender(ring, kPairSender);
+  const std::uint64_t id = sender.contents(settling).id;
+  EXPECT_TRUE(full_of(sender.payload(settling), id)) << "torn";
+  EXPECT_EQ(sender.retry(settling), RetryOutcome::exhausted);
+  EXPECT_EQ(sender.release(settling), HandOver::done);
+  return id;
+}
+
+void sweep_pair(const SharedRing& ring, Begun begun, Settled& settled) {
+  std::array<Settling, 2> found;
+  std::vector<std::uint64_t> anew;
+  SweepResult result{.outcome = SweepOutcome::more};
+  while (result.outcome == SweepOutcome::more) {
+    result = RingSupervisor(ring, kPairSender).sweep(kPairWorker, found);
+    for (const Settling& settling : std::span(found).first(result.count)) {
+      const std::uint64_t id = release_begun(ring, settling);
+      if (begun == Begun::given_up) ++settled[id];
+      if (begun == Begun::submitted_anew) anew.push_back(id);
+      submit_anew(ring, anew, settled);  // also while the sweep is not complete
+    }
+  }
+  submit_anew(ring, anew, settled);  // behind results that the sweep has published
+  EXPECT_TRUE(anew.empty()) << "what was released leaves no room";
+}
+
+// What a sender does that has not heard of the death yet. Says how many tasks it submitted, whose
+// ids begin with `first`.
+std::uint64_t go_on(const SharedRing& ring, std::uint64_t first, Settled& settled) {
+  while (settle_one(ring, settled)) {
+  }
+  std::uint64_t id = first;
+  while (submit_large(ring, kPairSender, id)) ++id;
+  const Taken taken = RingProducer(ring, kPairSender).take_back();
+  if (taken.outcome == TakeOutcome::taken) {
+    const RingSupervisor sender(ring, kPairSender);
+    const std::uint64_t newest = sender.contents(taken).id;
+    EXPECT_EQ(sender.release(taken), HandOver::done);
+    EXPECT_TRUE(submit_large(ring, kPairSender, newest)) << "what was taken back leaves no room";
+  }
+  return id - first;
 }
 
 // Duplicates would do no harm but fill the ring, death by death.
@@ -197,7 +270,7 @@ void expect_extents_accounted_for(const SharedRing& ring) {
 
 // The ring of free extents leads to each once, for more than a lap.
 void expect_all_extents_free(const SharedRing& ring) {
-  const RingExtents extents(ring, kOther);
+  const RingExtents extents(ring, worker_of(ring));
   for (int lap = 0; lap < 4; ++lap) {
     std::set<Tag> held;
     for (std::uint32_t i = 0; i < ring.geometry().extents; ++i) {
@@ -211,6 +284,14 @@ void expect_all_extents_free(const SharedRing& ring) {
   }
 }
 
+// Of the dead one; before anything is submitted, whose wake would hide it.
+void expect_no_sleepers(const SharedRing& ring) {
+  for (const Awaited awaited : {Awaited::work, Awaited::results, Awaited::room}) {
+    ring.sleepers(awaited).forget(producer_of(ring));
+    EXPECT_EQ(ring.sleepers(awaited).asleep_approx(), 0U);
+  }
+}
+
 void expect_sound(const SharedRing& ring) {
   const std::uint32_t slots = ring.geometry().slots;
   for (SlotIndex slot = 0; slot < slots; ++slot) {
@@ -218,16 +299,14 @@ void expect_sound(const SharedRing& ring) {
   }
   expect_all_extents_free(ring);
   for (std::uint64_t lap = 0; lap < 4; ++lap) {
-    submits_large(kOther, {1, slots})(ring);
-    EXPECT_EQ(RingProducer(ring, kOther).submit(task(9)).outcome, SubmitOutcome::no_room);
-    EXPECT_EQ(drain(ring).size(), slots) << "each slot is reached once";
-  }
-  for (const Awaited awaited : {Awaited::work, Awaited::results, Awaited::room}) {
-    ring.sleepers(awaited).forget(kOther);
-    EXPECT_EQ(ring.sleepers(awaited).asleep_approx(), 0U);
+    submits_large(producer_of(ring), {1, slots})(ring);
+    EXPECT_EQ(RingProducer(ring, producer_of(ring)).submit(task(9)).outcome,
+              SubmitOutcome::no_room);
+    Settled settled;
+    drain(ring, settled);
+    EXPECT_EQ(settled.size(), slots) << "each slot is reached once";
   }
   EXPECT_EQ(ring.damage(), 0U);
-  EXPECT_EQ(ring.occupant(kVictim), 0U);
 }
 
 std::uint64_t chosen_stride(const KillingOptions& options) {
@@ -239,6 +318,7 @@ class Killing {
  public:
   Killing(const Operation& operation, const KillingOptions& options)
       : operation_(operation),
+        dies_(options.dies),
         stride_(chosen_stride(options)),
         memory_(options.geometry),
         before_(options.geometry),
@@ -257,8 +337,7 @@ class Killing {
       if (memory_.equals(before_)) continue;
       changes_.insert(instructions_);
       before_.copy(memory_);
-      copy_.copy(memory_);
-      expect_repaired(copy_.attach());
+      expect_others_go_on();
     }
   }
 
@@ -271,7 +350,7 @@ class Killing {
         for (std::uint64_t i = 0; i < at; ++i) child.step();
       }
       ++kills_;
-      expect_repaired(ring);
+      expect_others_go_on();
       ASSERT_FALSE(::testing::Test::HasFailure()) << "killed after " << at << " instructions";
     }
   }
@@ -292,14 +371,73 @@ class Killing {
     return ring;
   }
 
+  // Without the victim, in a copy of what it left.
+  void expect_others_go_on() const {
+    const auto copied = [this] { return copy_.copy(memory_), copy_.attach(); };
+    switch (dies_) {
+      case Dies::participant:
+        return expect_repaired(copied());
+      case Dies::pair_worker:
+        for (const Begun begun : {Begun::given_up, Begun::submitted_anew}) {
+          expect_pair_repaired(copied(), begun, Heard::at_once);
+          expect_pair_repaired(copied(), begun, Heard::late);
+        }
+        return;
+      case Dies::pair_sender:
+        return expect_worker_goes_on(copied());
+    }
+  }
+
   void expect_repaired(const SharedRing& ring) const {
     if (!operation_.delivers) expect_results_stay(ring);
     sweep_and_retry(ring, kSupervisor, kVictim);
     sweep_and_retry(ring, kSupervisor, kHeir);  // who was dead before the victim swept it
     for (const TagRing& each : {ring.ready(), ring.done(), ring.free()}) expect_no_duplicates(each);
+    expect_all_settled(ring, {}, 0);
+  }
+
+  enum class Heard { at_once, late };
+  void expect_pair_repaired(const SharedRing& ring, Begun begun, Heard heard) const {
+    SCOPED_TRACE(begun == Begun::given_up ? "given up" : "submitted anew");
+    SCOPED_TRACE(heard == Heard::at_once ? "heard at once" : "heard late");
+    Settled settled;
+    const std::uint64_t more =
+        heard == Heard::late ? go_on(ring, operation_.most_tasks + 1, settled) : 0;
+    sweep_pair(ring, begun, settled);
+    expect_all_settled(ring, std::move(settled), more);
+  }
+
+  void expect_all_settled(const SharedRing& ring, Settled settled, std::uint64_t more) const {
+    EXPECT_TRUE(ring.occupy(kVictim, 2)) << "its index is not vacated";
+    expect_no_sleepers(ring);
     if (ring.geometry().extents > 0) expect_extents_accounted_for(ring);
-    expect_nothing_lost(drain(ring));
+    drain(ring, settled);
+    expect_nothing_lost(settled, more);
     expect_sound(ring);
+  }
+
+  // Each task that it had not claimed before comes whole, and once. Nobody collects any more.
+  void expect_worker_goes_on(const SharedRing& ring) const {
+    const RingWorker worker(ring, kPairWorker);
+    Settled claimed;
+    for (SlotIndex slot = 0; slot < ring.geometry().slots; ++slot) {
+      const SlotState state = ring.word(slot).state;
+      const bool was_claimed = state == SlotState::done || state == SlotState::settling;
+      if (was_claimed) ++claimed[ring.slot(slot).contents.id];
+    }
+    Claim claim = worker.claim();
+    for (SlotIndex i = 0; i < ring.geometry().slots && claim.outcome == TakeOutcome::taken; ++i) {
+      const std::uint64_t id = worker.contents(claim).id;
+      const auto payload = worker.payload(claim);
+      EXPECT_TRUE(full_of(payload, id) && !payload->empty()) << "torn";
+      ++claimed[id];
+      TaskResult result{.extent = filled_extent(ring, kPairWorker, id)};
+      EXPECT_EQ(worker.complete(claim, result), HandOver::done);
+      claim = worker.claim();
+    }
+    EXPECT_EQ(claim.outcome, TakeOutcome::empty);
+    expect_nothing_lost(claimed, 0);
+    EXPECT_EQ(ring.damage(), 0U);
   }
 
   // Else an heir would take for delivered what was to be tried again.
@@ -312,19 +450,21 @@ class Killing {
     }
   }
 
-  void expect_nothing_lost(const std::map<std::uint64_t, int>& settled) const {
+  // Of what was accepted before, and of so many more that the others submitted since.
+  void expect_nothing_lost(const Settled& settled, std::uint64_t more) const {
     // A supervisor that dies with a result in hand has settled it.
     const std::uint64_t in_hand = operation_.name.starts_with("collect") ? 1 : 0;
     std::uint64_t once = 0;
     for (const auto& [id, times] : settled) {
       EXPECT_EQ(times, 1) << "task " << id;
-      EXPECT_LE(id, operation_.most_tasks);
-      if (id <= operation_.tasks_before) ++once;
+      EXPECT_LE(id, operation_.most_tasks + more);
+      if (id <= operation_.tasks_before + more) ++once;
     }
-    EXPECT_GE(once + in_hand, operation_.tasks_before) << "accepted tasks are lost";
+    EXPECT_GE(once + in_hand, operation_.tasks_before + more) << "accepted tasks are lost";
   }
 
   const Operation operation_;
+  const Dies dies_;
   const std::uint64_t stride_;
   SharedMemory memory_;
   SharedMemory before_;

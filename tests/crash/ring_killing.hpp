@@ -37,9 +37,18 @@ struct Operation {
   bool delivers = true;            // if not, what it leaves settling still has its result
 };
 
+// Who is killed, and so what must hold afterwards.
+enum class Dies {
+  participant,  // kVictim of a ring of many
+  pair_worker,  // the sender sweeps, at once or having gone on for a while, and gives up what the
+                // worker had begun, or submits it anew
+  pair_sender,  // nobody sweeps; the worker must not claim half a task, or one twice
+};
+
 struct KillingOptions {
   RingGeometry geometry;
   std::uint64_t stride = 7;  // a real kill at every so many instructions
+  Dies dies = Dies::participant;
 };
 
 // In the current GoogleTest test: fails where something is not brought back.
