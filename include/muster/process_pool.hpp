@@ -107,7 +107,9 @@ class MUSTER_API ProcessPool {
   // What has failed for good, oldest first; ProcessPoolOptions::max_dead_letters of them.
   [[nodiscard]] std::vector<DeadLetter> dead_letters() const;
 
-  // Takes one out and runs it anew, or forgets it. Nothing, or false, if it is not there.
+  // Takes one out and runs it anew, or forgets it. Nothing, or false, if it is not there. It stays
+  // if it cannot be run: the workers have no such task any more (InvalidArgument), or the pool was
+  // stopped (as the future says).
   std::optional<Future<Bytes>> replay(std::uint64_t id);
   bool discard(std::uint64_t id);
 

@@ -24,6 +24,14 @@ class DeadLetters {
     letters_.push_back(std::move(letter));
   }
 
+  // Null if it is not there.
+  [[nodiscard]] const DeadLetter* find(std::uint64_t id) const noexcept {
+    for (const DeadLetter& letter : letters_) {
+      if (letter.id == id) return &letter;
+    }
+    return nullptr;
+  }
+
   // Takes one out; nothing if it is not there.
   [[nodiscard]] std::optional<DeadLetter> take(std::uint64_t id) {
     for (auto letter = letters_.begin(); letter != letters_.end(); ++letter) {

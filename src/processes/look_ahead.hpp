@@ -25,9 +25,8 @@ inline constexpr Duration kHeldUp = std::chrono::microseconds(100);
 // How many it may have in all, by what its tasks took of late; 0: nothing is known.
 constexpr unsigned tasks_at_once(Duration average) noexcept {
   if (average <= Duration::zero()) return 1;
-  const auto fitting =
-      static_cast<unsigned>(std::min<Duration::rep>(kWorkAhead / average, kMostAhead));
-  return std::max(fitting, 1U);
+  if (average <= kWorkAhead / kMostAhead) return kMostAhead;  // most often, and no division
+  return static_cast<unsigned>(std::max<Duration::rep>(kWorkAhead / average, 1));
 }
 
 }  // namespace muster

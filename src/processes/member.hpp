@@ -113,6 +113,7 @@ struct Member {
   std::shared_ptr<const Abilities> abilities;
   std::vector<Flight> flights;  // by slot
   unsigned in_flight = 0;
+  unsigned room = 1;              // tasks that it may have at once
   unsigned payload_extents = 0;   // of those that it has
   int lowest_priority = 1 << 16;  // of those it was given since it had none; or lower
   std::uint64_t tasks = 0;

@@ -31,16 +31,14 @@ ProcessPool::~ProcessPool() {
 
 Future<Bytes> ProcessPool::exec(std::string_view name, Bytes payload, ExecOptions options) {
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): only if_room gives none
-  return *supervisor_->exec(
-      {.name = std::string(name), .payload = std::move(payload), .options = std::move(options)},
-      Supervisor::Entry::by_policy);
+  return *supervisor_->exec(name, std::move(payload), std::move(options),
+                            Supervisor::Entry::by_policy);
 }
 
 std::optional<Future<Bytes>> ProcessPool::try_exec(std::string_view name, Bytes payload,
                                                    ExecOptions options) {
-  return supervisor_->exec(
-      {.name = std::string(name), .payload = std::move(payload), .options = std::move(options)},
-      Supervisor::Entry::if_room);
+  return supervisor_->exec(name, std::move(payload), std::move(options),
+                           Supervisor::Entry::if_room);
 }
 
 std::vector<Future<Bytes>> ProcessPool::exec_many(std::string_view name,

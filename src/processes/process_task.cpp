@@ -8,16 +8,15 @@
 namespace muster {
 
 void ProcessTask::attend(const FutureStateBase& goal, Time deadline) noexcept {
-  if (const auto supervisor = supervisor_.lock()) supervisor->attend({*this, goal}, deadline);
+  supervisor_->attend({*this, goal}, deadline);
 }
 
 void ProcessTask::stir() noexcept {
-  if (const auto supervisor = supervisor_.lock()) supervisor->stir();
+  supervisor_->stir();
 }
 
 bool ProcessTask::cancel() {
-  const auto supervisor = supervisor_.lock();
-  return supervisor != nullptr && supervisor->cancel(*this);
+  return supervisor_->cancel(*this);
 }
 
 void ProcessTask::run() noexcept {

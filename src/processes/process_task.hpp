@@ -12,6 +12,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <muster/bytes.hpp>
@@ -49,17 +50,19 @@ struct TaskProgress {
 
 class ProcessTask final : public FutureState<Bytes> {
  public:
-  ProcessTask(std::weak_ptr<Supervisor> supervisor, TaskOrder given)
+  ProcessTask(std::shared_ptr<Supervisor> supervisor, std::string_view name, Bytes&& payload,
+              ExecOptions&& options)
       : FutureState<Bytes>(ExecutorId{0}),
-        order(std::move(given)),
+        order{.name = std::string(name),
+              .payload = std::move(payload),
+              .options = std::move(options)},
         supervisor_(std::move(supervisor)) {}
 
-  // Each at most once, and only one of them.
-  void succeed(Bytes value) {
-    value_.emplace(std::move(value));
-    settle();
-  }
-  void fail(std::exception_ptr error) noexcept { settle_with(std::move(error)); }
+  // How it ended, one of them, under the supervisor's mutex; to be told when no lock is held, since
+  // what follows the task may call the pool.
+  void conclude(Bytes&& value) noexcept { value_.emplace(std::move(value)); }
+  void conclude(std::exception_ptr error) noexcept { set_error(std::move(error)); }
+  void tell() noexcept { settle(); }
 
   void attend(const FutureStateBase& goal, Time deadline) noexcept override;
   void stir() noexcept override;
@@ -74,26 +77,13 @@ class ProcessTask final : public FutureState<Bytes> {
   void run() noexcept override;
   void drop_task() noexcept override {}
 
-  const std::weak_ptr<Supervisor> supervisor_;
+  // Outlives its pool with the last future; when a pool has stopped it has no task any more.
+  const std::shared_ptr<Supervisor> supervisor_;
 };
 
 using TaskRef = FutureRef<ProcessTask>;
 
-// How a task ended, to be said when no lock is held.
-struct Verdict {
-  TaskRef task;
-  Bytes value;
-  std::exception_ptr error;  // null: the value
-
-  // Once.
-  void pronounce() {
-    const TaskRef settled = std::move(task);
-    if (error != nullptr) {
-      settled->fail(std::move(error));
-    } else {
-      settled->succeed(std::move(value));
-    }
-  }
-};
+// A task that has ended, and whose future is not told yet.
+using Verdict = TaskRef;
 
 }  // namespace muster

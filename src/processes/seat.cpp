@@ -16,6 +16,9 @@ namespace {
 // How often one who leaves the seat collects what came meanwhile, before the clerk has to.
 constexpr unsigned kMostLastLooks = 4;
 
+// How often one who spins looks for results before it looks at the clock.
+constexpr unsigned kLooksPerClock = 8;
+
 // How many results at once are many.
 constexpr std::size_t kMany = 4;
 
@@ -23,7 +26,8 @@ constexpr std::size_t kMany = 4;
 
 void Seat::attend(const Errand& errand, Time deadline) {
   has_help_.store(true, relaxed);  // relaxed: a hint
-  if (!mutex_.try_lock()) return;
+  // relaxed: a hint. If it is old, the clerk has been here since, or is to come.
+  if (clerk_waits_.load(relaxed) || !mutex_.try_lock()) return;
   if (!is_napping_) bell_.forget(kClerk);
   collect_until_done(errand, deadline);
   leave();
@@ -44,8 +48,10 @@ SharedSleepers::Ticket Seat::clerk_ticket() const noexcept {
 void Seat::serve_as_clerk(const SharedSleepers::Ticket& ticket) {
   std::int64_t longest = kForever;
   {
+    clerk_waits_.store(true, relaxed);  // relaxed: a hint
     const MutexLock lock(mutex_);
-    const bool is_often_there = quick_now() - last_turn_ < patience_.often;
+    clerk_waits_.store(false, relaxed);  // relaxed: a hint
+    const bool is_often_there = is_napping_ || quick_now() - last_turn_ < patience_.often;
     is_napping_ = false;
     const std::size_t found = results_.collect();
     // relaxed: a hint.
@@ -80,9 +86,10 @@ void Seat::leave() {
 }
 
 void Seat::collect_until_done(const Errand& errand, Time deadline) {
+  const unsigned looks = patience_.idle.spinning > Duration::zero() ? kLooksPerClock : 1;
   std::optional<IdleSpell> spell;
   while (!errand.is_done()) {
-    if (results_.collect() > 0) {
+    if (look_for_results(looks)) {
       if (deadline != Time::max() && quick_now() >= deadline) return;
       spell.reset();
       continue;
@@ -105,6 +112,15 @@ void Seat::collect_until_done(const Errand& errand, Time deadline) {
       }
     }
   }
+}
+
+bool Seat::look_for_results(unsigned looks) {
+  if (results_.collect() > 0) return true;
+  for (unsigned look = 1; look < looks; ++look) {
+    spin_pause();
+    if (results_.has_results_approx()) return results_.collect() > 0;
+  }
+  return false;
 }
 
 void Seat::sleep_unless_results(const Errand& errand, std::int64_t longest_ns) {

@@ -27,6 +27,10 @@ class Seat {
   class Results {
    public:
     [[nodiscard]] virtual bool has_results() const = 0;
+
+    // Racy: is it worth collecting? To be asked again and again, between looks that are sure.
+    [[nodiscard]] virtual bool has_results_approx() const = 0;
+
     virtual std::size_t collect() = 0;  // how many there were
 
    protected:
@@ -37,8 +41,8 @@ class Seat {
     IdleTime idle;           // of a waiter, before it sleeps
     Duration longest_sleep;  // of a waiter: a wake may be missed if a worker has spoilt the bell
 
-    // If the clerk comes twice within this time, and finds many results or has help by others, it
-    // is not to be called for one of those times: it comes by itself.
+    // If the clerk comes twice within this time, or from a nap, and finds many results or has help
+    // by others, it is not to be called for one of those times: it comes by itself.
     Duration often;
     Duration nap;
     Duration long_nap;  // with help
@@ -68,6 +72,7 @@ class Seat {
 
  private:
   void collect_until_done(const Errand& errand, Time deadline) MUSTER_REQUIRES(mutex_);
+  bool look_for_results(unsigned looks) MUSTER_REQUIRES(mutex_);
   void sleep_unless_results(const Errand& errand, std::int64_t longest_ns) MUSTER_REQUIRES(mutex_);
   void leave() MUSTER_REQUIRES(mutex_);
 
@@ -83,6 +88,10 @@ class Seat {
 
   // Any thread.
   Atomic<bool> has_help_ = false;  // since the clerk last went to nap
+
+  // For the seat. Whoever attends then leaves it to the clerk: one who comes again and again would
+  // be back in the seat before the clerk has woken up, time after time.
+  Atomic<bool> clerk_waits_ = false;
 };
 
 }  // namespace muster

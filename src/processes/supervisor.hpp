@@ -54,10 +54,11 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // Starts the workers and returns when the first is ready. Throws if none becomes so.
   void start();
 
-  enum class Entry { by_policy, if_room, always };
+  enum class Entry { by_policy, if_room };
 
   // None: there is no room, and it was to come in only if there was.
-  std::optional<Future<Bytes>> exec(TaskOrder&& order, Entry entry);
+  std::optional<Future<Bytes>> exec(std::string_view name, Bytes&& payload, ExecOptions&& options,
+                                    Entry entry);
 
   std::vector<Future<Bytes>> exec_many(std::string_view name, std::span<const Bytes> payloads,
                                        const ExecOptions& options);
@@ -96,13 +97,15 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
     Future<Bytes> future;
   };
   void check_command(std::string_view name, std::span<const Bytes> payloads) const;
-  NewTask make_task(TaskOrder&& order);
-  [[nodiscard]] std::uint32_t find_method(const TaskOrder& order) const MUSTER_REQUIRES(mutex_);
-  void submit(TaskRef task, std::uint32_t method, Entry entry) MUSTER_REQUIRES(mutex_);
+  NewTask make_task(std::string_view name, Bytes&& payload, ExecOptions&& options);
+  [[nodiscard]] std::uint32_t find_method(const TaskOrder& order) MUSTER_REQUIRES(mutex_);
+  std::optional<std::uint32_t> known_method(const std::string& name) MUSTER_REQUIRES(mutex_);
+  void submit(TaskRef task, std::uint32_t method, std::exception_ptr refusal)
+      MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
   void note_end(Member& member, const ProcessTask& task, Duration took) MUSTER_REQUIRES(mutex_);
-  void conclude(TaskRef task, Bytes value) MUSTER_REQUIRES(mutex_);
+  void conclude(TaskRef task, Bytes&& value) MUSTER_REQUIRES(mutex_);
   struct Mishap {
     FailureKind kind = FailureKind::error;
     std::string what;
@@ -118,6 +121,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] bool is_open() const MUSTER_REQUIRES(mutex_) {
     return state_ == PoolState::ready || state_ == PoolState::initializing;
   }
+  [[nodiscard]] std::exception_ptr closure() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] std::size_t backlog() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool has_room() const MUSTER_REQUIRES(mutex_);
   std::exception_ptr find_room(std::string_view name) MUSTER_REQUIRES(mutex_);
@@ -130,7 +134,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
   Member* choose_for(const ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   void feed(Member& member, Time now) MUSTER_REQUIRES(mutex_);
-  bool send(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
+  bool send(Member& member, TaskRef& task, Time now) MUSTER_REQUIRES(mutex_);
   std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   TaskRef take_back(Member& member, Flight& flight) MUSTER_REQUIRES(mutex_);
@@ -139,7 +143,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   static void refuse_strategies();
 
   // Command workers: supervisor_commands.cpp
-  bool send_command(Member& member, TaskRef task, Time now) MUSTER_REQUIRES(mutex_);
+  bool send_command(Member& member, TaskRef& task, Time now) MUSTER_REQUIRES(mutex_);
   TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
   void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);
   void note_command_end(Member& member, const ProcessTask& task) MUSTER_REQUIRES(mutex_);
@@ -159,11 +163,14 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // Results: supervisor_results.cpp
   unsigned take_results() MUSTER_REQUIRES(mutex_);
   unsigned take_results_of(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  void feed_idle(Time now) MUSTER_REQUIRES(mutex_);
   bool take_result(Member& member, const Settling& settling, Time now) MUSTER_REQUIRES(mutex_);
   Bytes keep_or_copy(const Member& member, const Settling& settling,
                      std::span<const std::byte> bytes) MUSTER_REQUIRES(mutex_);
   std::size_t collect() override;
   [[nodiscard]] bool has_results() const override;
+  [[nodiscard]] bool has_results_approx() const override;
+  void watch_rings() MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool is_collecting() const noexcept;  // by this thread
   void serve_as_clerk();
   [[nodiscard]] bool have_results() const MUSTER_REQUIRES(mutex_);
@@ -224,6 +231,10 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
 
   // By whoever has the seat.
   std::vector<Verdict> spare_;  // an empty one with room
+  struct {
+    std::vector<const SharedRing*> rings;  // where results may come; see buried_
+    std::uint64_t changes = 0;             // of the list, when these were written down
+  } watched_;
 
   // Guarded by mutex_.
   mutable Mutex mutex_;
@@ -233,11 +244,16 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   std::unique_ptr<OutputCapture> capture_ MUSTER_GUARDED_BY(mutex_);
   std::unique_ptr<Spawner> spawner_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Member>> members_ MUSTER_GUARDED_BY(mutex_);
-  MemberLists lists_ MUSTER_GUARDED_BY(mutex_);
+  MemberLists lists_;                              // guarded by mutex_, but for a hint
   unsigned target_ MUSTER_GUARDED_BY(mutex_) = 0;  // workers there should be
   std::uint64_t next_run_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::shared_ptr<const Abilities> abilities_ MUSTER_GUARDED_BY(mutex_);  // of the last to be ready
   std::uint64_t editions_ MUSTER_GUARDED_BY(mutex_) = 0;                  // of abilities
+  struct NamedMethod {
+    std::uint64_t edition = 0;
+    std::string name;
+    std::uint32_t method = 0;
+  } last_method_ MUSTER_GUARDED_BY(mutex_);  // of the last task; the next is often the same
   HashRing ring_ MUSTER_GUARDED_BY(mutex_);
   Chooser chooser_ MUSTER_GUARDED_BY(mutex_);
   Random random_ MUSTER_GUARDED_BY(mutex_);
@@ -254,6 +270,9 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   PoolSnapshot::BackPressure pressure_ MUSTER_GUARDED_BY(mutex_);
   BackPressure back_pressure_ MUSTER_GUARDED_BY(mutex_) = BackPressure::off;
   DeadLetters dead_letters_ MUSTER_GUARDED_BY(mutex_);
+  // Memory of workers that are dead. Whoever has the seat may still look at their rings, and lets
+  // them go when it has looked.
+  std::vector<std::shared_ptr<const WorkerSegment>> buried_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Verdict> verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock
   std::uint64_t next_task_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::uint64_t unsettled_ MUSTER_GUARDED_BY(mutex_) = 0;

@@ -6,6 +6,17 @@
 
 namespace muster {
 
+// What is said to every task; null: the pool takes some.
+std::exception_ptr Supervisor::closure() const {
+  if (state_ == PoolState::uninitialized) {
+    return std::make_exception_ptr(Stopped("the pool was not started: call start() first"));
+  }
+  if (!is_open()) {
+    return std::make_exception_ptr(Stopped("the pool was stopped, and takes no more tasks"));
+  }
+  return nobody_is_left() ? std::make_exception_ptr(Stopped(kNobodyIsLeft)) : nullptr;
+}
+
 std::size_t Supervisor::backlog() const {
   return waiting_.size() + delayed_.size();
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <muster/queues/ring_producer.hpp>
 #include <muster/queues/ring_supervisor.hpp>
-#include <muster/queues/ring_worker.hpp>
 
 #include "processes/look_ahead.hpp"
 #include "processes/supervisor.hpp"
@@ -20,24 +20,28 @@ unsigned Supervisor::room_of(const Member& member) const {
 void Supervisor::note_pace(Member& member, Time now) {
   member.last_result = now;
   if (member.runs == 0) return;
-  const Duration average = member.run_time / static_cast<Duration::rep>(member.runs);
+  const Duration average = member.runs == 1
+                               ? member.run_time
+                               : member.run_time / static_cast<Duration::rep>(member.runs);
   // Slower at once, faster by and by: a long task that waits behind others costs more than a wait.
   member.average_task = std::max({average, (member.average_task + average) / 2, Duration(1)});
   member.run_time = {};
   member.runs = 0;
+  member.room = room_of(member);
+  update_lists(member);
 }
 
 // Takes back what it has not begun. It waits again where it waited before.
 void Supervisor::recall(Member& member) {
   if (!member.takes_tasks() || member.in_flight < 2) return;
   const SharedRing& ring = member.segment->ring();
-  const RingWorker taker(ring, kPoolIndex);
+  const RingProducer taker(ring, kPoolIndex);
   const RingSupervisor rings(ring, kPoolIndex);
   while (member.in_flight > 1) {
-    const Claim claim = taker.claim();
-    if (claim.outcome != TakeOutcome::taken) break;
-    Flight& flight = member.flights[claim.slot];
-    rings.release(claim);
+    const Taken taken = taker.take_back();
+    if (taken.outcome != TakeOutcome::taken) break;
+    Flight& flight = member.flights[taken.slot];
+    rings.release(taken);
     if (!flight.task) continue;  // its memory is damaged, which the next result shows
     TaskRef task = take_back(member, flight);
     --task->progress.attempts;

@@ -10,7 +10,7 @@
 namespace muster {
 
 // False: the task has failed, as its state says.
-bool Supervisor::send_command(Member& member, TaskRef task, Time now) {
+bool Supervisor::send_command(Member& member, TaskRef& task, Time now) {
   try {
     member.command->send(task->order, now);
   } catch (const InvalidArgument& error) {

@@ -1,5 +1,6 @@
 // supervisor_loop.cpp: starting, stopping, and what happens at its time.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <csignal>
 #include <poll.h>
@@ -22,11 +23,13 @@ constexpr Duration kLongestSleep = std::chrono::seconds(1);
 // be looking at.
 RingGeometry geometry_for(const ProcessPoolOptions& options) {
   constexpr std::size_t kLine = 64;
-  return {.slots = std::max(options.prefetch, kMostAhead) + 1,  // and the order to stop
+  const unsigned most = std::max(options.prefetch, kMostAhead) + 1;  // and the order to stop
+  return {.slots = std::bit_ceil(most),
           .participants = 2,
           .extents = 4 * options.prefetch + 4,
           .extent_bytes =
-              static_cast<std::uint32_t>((options.max_payload_bytes + kLine - 1) / kLine * kLine)};
+              static_cast<std::uint32_t>((options.max_payload_bytes + kLine - 1) / kLine * kLine),
+          .parties = RingParties::pair};
 }
 
 std::uint64_t a_seed() {

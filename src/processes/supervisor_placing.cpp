@@ -39,24 +39,24 @@ Member* Supervisor::choose_for(const ProcessTask& task, Time now) {
 
 // As many tasks as it may have, of those that wait.
 void Supervisor::feed(Member& member, Time now) {
-  while (member.takes_tasks() && member.in_flight < room_of(member) && !waiting_.empty()) {
+  while (member.takes_tasks() && member.in_flight < member.room && !waiting_.empty()) {
     const WaitingTasks::Taker taker{.worker = member.id,
                                     .capabilities = member.abilities->capabilities};
     TaskRef task = waiting_.pop_for(taker);
     if (!task && member.in_flight == 0) task = waiting_.pop_soft_for(taker);
     if (!task) break;
-    if (!send(member, task.another(), now)) {
+    if (!send(member, task, now)) {
+      if (!task) break;
       const std::optional<unsigned> home = home_of(*task);
-      if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
+      waiting_.push(std::move(task), home);
       break;
     }
   }
-  update_lists(member);
 }
 
-// False: it has no place for it now, or the task has failed, as its state says.
-bool Supervisor::send(Member& member, TaskRef task, Time now) {
-  if (member.command != nullptr) return send_command(member, std::move(task), now);
+// True: it has it. False: it has no place for it now; or the task has failed, and is taken.
+bool Supervisor::send(Member& member, TaskRef& task, Time now) {
+  if (member.command != nullptr) return send_command(member, task, now);
   const TaskOrder& order = task->order;
   std::optional<std::uint32_t> method = task->progress.method;
   if (task->progress.edition != member.abilities->edition) {
@@ -158,7 +158,7 @@ void Supervisor::order_to_stop(Member& member) {
 }
 
 void Supervisor::update_lists(Member& member) {
-  lists_.update(member, room_of(member));
+  lists_.update(member);
 }
 
 void Supervisor::set_strategy(const StrategyChoice& strategy) {

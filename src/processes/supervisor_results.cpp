@@ -27,7 +27,10 @@ class Saying {
   Saying& operator=(const Saying&) = delete;
 
   void say_rest() {
-    while (next_ < verdicts_.size()) verdicts_[next_++].pronounce();
+    while (next_ < verdicts_.size()) {
+      const Verdict verdict = std::move(verdicts_[next_++]);
+      verdict->tell();
+    }
   }
 
   // Whatever this thread has begun to say.
@@ -74,21 +77,27 @@ unsigned Supervisor::take_results() {
     const unsigned of_this = take_results_of(member, now);
     if (of_this == 0) continue;
     taken += of_this;
-    note_pace(member, now);
+    note_pace(member, now);  // and where it stands in the lists
     feed(member, now);
     if (member.state == WorkerState::draining && member.in_flight == 0) order_to_stop(member);
   }
   if (taken == 0) return 0;
   recall_from_held_up(now);
-  for (std::size_t i = lists_.roomy().size(); i-- > 0;) {
-    if (i >= lists_.roomy().size() || lists_.roomy()[i]->in_flight > 0)
-      continue;  // feeding takes some out
-    Member& member = *lists_.roomy()[i];
+  feed_idle(now);
+  note_backlog();
+  return taken;
+}
+
+// What waits, or others have not begun, is for those that have nothing.
+void Supervisor::feed_idle(Time now) {
+  const bool has_more = !waiting_.empty() || lists_.in_flight() > lists_.with_tasks();
+  if (!has_more) return;
+  for (std::size_t i = lists_.idle().size(); i-- > 0;) {
+    if (i >= lists_.idle().size()) continue;  // feeding takes some out
+    Member& member = *lists_.idle()[i];
     feed(member, now);
     share_with(member, now);
   }
-  note_backlog();
-  return taken;
 }
 
 unsigned Supervisor::take_results_of(Member& member, Time now) {
@@ -96,21 +105,23 @@ unsigned Supervisor::take_results_of(Member& member, Time now) {
   unsigned taken = 0;
   for (;;) {
     const Settling settling = rings.collect();
-    if (settling.outcome != TakeOutcome::taken) break;
-    if (!take_result(member, settling, now)) {
+    const bool is_result = settling.outcome == TakeOutcome::taken;
+    if (is_result && take_result(member, settling, now)) {
+      ++taken;
+      continue;
+    }
+    if (is_result || member.segment->ring().damage() > 0) {
       MUSTER_LOG(LogLevel::error, "worker " << member.id
                                             << " has spoilt the memory it shares with its pool, "
                                                "and is killed");
       kill(member, EndReason::none);
-      break;
     }
-    ++taken;
+    break;
   }
   if (taken > 0 && member.in_flight == 0) {
     if (member.state == WorkerState::busy) member.state = WorkerState::ready;
-    member.idle_since = member.last_result;
+    member.idle_since = now;
   }
-  update_lists(member);
   return taken;
 }
 
@@ -175,10 +186,16 @@ std::vector<Verdict> Supervisor::take_verdicts() {
 // Settles outside of the lock: what follows a task may take its time, and may call the pool.
 std::size_t Supervisor::collect() {
   std::vector<Verdict> verdicts;
+  std::vector<std::shared_ptr<const WorkerSegment>> buried;
   {
     const MutexLock lock(mutex_);
-    if (!have_results()) return 0;
+    if (!buried_.empty()) buried.swap(buried_);
+    if (!have_results()) {
+      watch_rings();
+      return 0;
+    }
     take_results();
+    watch_rings();
     verdicts = std::move(spare_);  // or a new one, if it waits for another result
     verdicts.swap(verdicts_);
   }
@@ -189,6 +206,23 @@ std::size_t Supervisor::collect() {
   verdicts.clear();
   spare_ = std::move(verdicts);
   return count;
+}
+
+void Supervisor::watch_rings() {
+  if (watched_.changes == lists_.changes_approx()) return;
+  watched_.rings.clear();
+  for (const Member* const member : lists_.busy()) {
+    watched_.rings.push_back(&member->segment->ring());
+  }
+  watched_.changes = lists_.changes_approx();
+}
+
+bool Supervisor::has_results_approx() const {
+  if (watched_.changes != lists_.changes_approx()) return true;
+  for (const SharedRing* const ring : watched_.rings) {
+    if (ring->has_done()) return true;
+  }
+  return false;
 }
 
 bool Supervisor::has_results() const {

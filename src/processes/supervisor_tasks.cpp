@@ -40,11 +40,13 @@ void refuse(std::vector<BadField> bad) {
 
 }  // namespace
 
-std::optional<Future<Bytes>> Supervisor::exec(TaskOrder&& order, Entry entry) {
+std::optional<Future<Bytes>> Supervisor::exec(std::string_view name, Bytes&& payload,
+                                              ExecOptions&& options, Entry entry) {
   refuse_strategies();
-  refuse(validate(order.options));
-  check_command(order.name, {&order.payload, 1});
-  NewTask made = make_task(std::move(order));  // NOLINT(clang-analyzer-*): references are counted
+  refuse(validate(options));
+  check_command(name, {&payload, 1});
+  // NOLINTNEXTLINE(clang-analyzer-*): references are counted
+  NewTask made = make_task(name, std::move(payload), std::move(options));
   std::vector<Verdict> verdicts;
   bool is_let_in = true;
   {
@@ -52,7 +54,9 @@ std::optional<Future<Bytes>> Supervisor::exec(TaskOrder&& order, Entry entry) {
     const std::uint32_t method = find_method(made.task->order);
     is_let_in = entry != Entry::if_room || has_room();
     if (is_let_in) {
-      submit(std::move(made.task), method, entry);
+      std::exception_ptr refusal;
+      if (entry == Entry::by_policy) refusal = find_room(name);
+      submit(std::move(made.task), method, std::move(refusal));
     } else {
       ++pressure_.rejected;
     }
@@ -72,7 +76,7 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   std::vector<Future<Bytes>> futures;
   for (const Bytes& payload : payloads) {
     // NOLINTNEXTLINE(clang-analyzer-*): as above
-    NewTask made = make_task({.name = std::string(name), .payload = payload, .options = options});
+    NewTask made = make_task(name, Bytes(payload), ExecOptions(options));
     tasks.push_back(std::move(made.task));
     futures.push_back(std::move(made.future));
   }
@@ -81,7 +85,7 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
     const MutexLock lock(mutex_);
     std::uint32_t method = 0;
     for (const TaskRef& task : tasks) method = find_method(task->order);
-    for (TaskRef& task : tasks) submit(std::move(task), method, Entry::by_policy);
+    for (TaskRef& task : tasks) submit(std::move(task), method, find_room(name));
     verdicts = take_verdicts();
   }
   pronounce(std::move(verdicts));
@@ -94,16 +98,16 @@ void Supervisor::check_command(std::string_view name, std::span<const Bytes> pay
   for (const Bytes& payload : payloads) refuse(command_problems(*options_.command, name, payload));
 }
 
-Supervisor::NewTask Supervisor::make_task(TaskOrder&& order) {
-  auto* const task = new ProcessTask(weak_from_this(), std::move(order));
+Supervisor::NewTask Supervisor::make_task(std::string_view name, Bytes&& payload,
+                                          ExecOptions&& options) {
+  auto* const task =
+      new ProcessTask(shared_from_this(), name, std::move(payload), std::move(options));
   // One reference is the future's.
   return {TaskRef(task), Future<Bytes>{FutureRef<FutureState<Bytes>>(task)}};
 }
 
-// May wait for room.
-void Supervisor::submit(TaskRef task, std::uint32_t method, Entry entry) {
-  std::exception_ptr refusal;
-  if (entry == Entry::by_policy) refusal = find_room(task->order.name);
+// `refusal`: why there is no room for it; null: there is.
+void Supervisor::submit(TaskRef task, std::uint32_t method, std::exception_ptr refusal) {
   task->order.id = next_task_++;
   task->progress.method = method;
   task->progress.edition = abilities_ != nullptr ? abilities_->edition : 0;
@@ -117,12 +121,12 @@ void Supervisor::submit(TaskRef task, std::uint32_t method, Entry entry) {
 }
 
 // Throws InvalidArgument. Its number in the abilities that are known.
-std::uint32_t Supervisor::find_method(const TaskOrder& order) const {
+std::uint32_t Supervisor::find_method(const TaskOrder& order) {
   const std::string& capability = order.options.capability;
   std::vector<BadField> bad;
   std::optional<std::uint32_t> method;
   if (abilities_ != nullptr) {
-    method = abilities_->method(order.name);
+    method = known_method(order.name);
     if (!method) {
       bad.push_back({"name", order.name, "must be a task that the workers have"});
     }
@@ -143,16 +147,19 @@ std::uint32_t Supervisor::find_method(const TaskOrder& order) const {
   return method.value_or(0);
 }
 
-void Supervisor::accept(TaskRef task) {
-  if (!is_open()) {
-    const char* const why = state_ == PoolState::uninitialized
-                                ? "the pool was not started: call start() first"
-                                : "the pool was stopped, and takes no more tasks";
-    settle_with(std::move(task), std::make_exception_ptr(Stopped(why)));
-    return;
+// Requires: abilities are known.
+std::optional<std::uint32_t> Supervisor::known_method(const std::string& name) {
+  if (last_method_.edition == abilities_->edition && last_method_.name == name) {
+    return last_method_.method;
   }
-  if (nobody_is_left()) {
-    settle_with(std::move(task), std::make_exception_ptr(Stopped(kNobodyIsLeft)));
+  const std::optional<std::uint32_t> method = abilities_->method(name);
+  if (method) last_method_ = {abilities_->edition, name, *method};
+  return method;
+}
+
+void Supervisor::accept(TaskRef task) {
+  if (std::exception_ptr error = closure()) {
+    settle_with(std::move(task), std::move(error));
     return;
   }
   ++counts_.submitted;
@@ -185,8 +192,8 @@ void Supervisor::enqueue(TaskRef task) {
   } else if (!has_room) {
     member = nullptr;
   }
-  if (member != nullptr && send(*member, task.another(), now)) return;
-  if (task->progress.state == TaskState::queued) waiting_.push(std::move(task), home);
+  if (member != nullptr && send(*member, task, now)) return;
+  if (task) waiting_.push(std::move(task), home);
 }
 
 // An attempt of it, by this worker, whether it goes on or not.
@@ -205,11 +212,12 @@ void Supervisor::note_end(Member& member, const ProcessTask& task, Duration took
   ++(is_home ? affinity_.hits : affinity_.misses);
 }
 
-void Supervisor::conclude(TaskRef task, Bytes value) {
+void Supervisor::conclude(TaskRef task, Bytes&& value) {
   task->progress.state = TaskState::completed;
   ++counts_.completed;
   --unsettled_;
-  verdicts_.push_back({std::move(task), std::move(value), nullptr});
+  task->conclude(std::move(value));
+  verdicts_.push_back(std::move(task));
   if (unsettled_ == 0) changed_.notify_all();
 }
 
@@ -217,7 +225,8 @@ void Supervisor::settle_with(TaskRef task, std::exception_ptr error) {
   task->progress.state = TaskState::failed;
   ++counts_.failed;
   --unsettled_;
-  verdicts_.push_back({std::move(task), Bytes(), std::move(error)});
+  task->conclude(std::move(error));
+  verdicts_.push_back(std::move(task));
   if (unsettled_ == 0) changed_.notify_all();
 }
 
@@ -343,20 +352,27 @@ std::vector<DeadLetter> Supervisor::dead_letters() const {
   return dead_letters_.all();
 }
 
+// It stays if it cannot be run now: the workers do not know it any more, or the pool is closed.
 std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
   refuse_strategies();
-  std::optional<DeadLetter> letter;
+  std::vector<Verdict> verdicts;
+  std::optional<Future<Bytes>> future;
   {
     const MutexLock lock(mutex_);
-    letter = dead_letters_.take(id);
+    const DeadLetter* const letter = dead_letters_.find(id);
+    if (letter == nullptr) return std::nullopt;
+    ExecOptions options = letter->options;
+    options.run_at.reset();
+    // NOLINTNEXTLINE(clang-analyzer-*): as above
+    NewTask made = make_task(letter->name, Bytes(letter->payload), std::move(options));
+    const std::uint32_t method = find_method(made.task->order);
+    if (closure() == nullptr) (void)dead_letters_.take(id);
+    submit(std::move(made.task), method, nullptr);  // whether there is room or not
+    future = std::move(made.future);
+    verdicts = take_verdicts();
   }
-  if (!letter) return std::nullopt;
-  letter->options.run_at.reset();
-  // Whether there is room or not: it is nowhere else now.
-  return exec({.name = std::move(letter->name),
-               .payload = std::move(letter->payload),
-               .options = std::move(letter->options)},
-              Entry::always);
+  pronounce(std::move(verdicts));
+  return future;
 }
 
 bool Supervisor::discard(std::uint64_t id) {

@@ -85,6 +85,7 @@ void Supervisor::launch(Member& member) {
   member.flights.clear();
   member.flights.resize(geometry_.slots);
   member.in_flight = 0;
+  member.room = room_of(member);
   member.payload_extents = 0;
   member.lowest_priority = kNoPriority;
   member.past_tasks += std::exchange(member.tasks, 0);
@@ -207,12 +208,13 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   member.last_exit = status;
   member.state = was_expected || status.kind == ExitKind::recycled ? WorkerState::terminated
                                                                    : WorkerState::failed;
+  update_lists(member);  // what it had must not be given to it again
   take_back_flights(member, status);
   if (member.past.was_ready) chooser_.note_removed(member);
   update_lists(member);
   member.process = ProcessHandle();
   member.control.reset();
-  member.segment.reset();
+  if (member.segment != nullptr) buried_.push_back(std::move(member.segment));
   member.command.reset();
   member.health.reset();
   member.stays_down = member.state == WorkerState::failed && !options_.auto_restart;

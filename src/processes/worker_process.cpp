@@ -167,13 +167,13 @@ void WorkerProcess::serve(const Claim& claim) {
   const Time ended = quick_now();
   result.run_ns =
       static_cast<std::uint32_t>(std::clamp<Duration::rep>((ended - began).count(), 0, kLongRun));
+  if (worker_.complete_quietly(claim, result) != HandOver::done) {
+    throw std::runtime_error("the memory shared with the pool is damaged");
+  }
   tell(board.task, std::uint64_t{0});
   worker_.record({.busy_ns = static_cast<std::uint64_t>((ended - began).count()),
                   .idle_ns = static_cast<std::uint64_t>((began - idle_since_).count())});
   idle_since_ = ended;
-  if (worker_.complete_quietly(claim, result) != HandOver::done) {
-    throw std::runtime_error("the memory shared with the pool is damaged");
-  }
   bell_.ring();
   // Throwing ends the worker, but the task is done.
   if (registry_.run_after_task_hooks(context)) idle_since_ = quick_now();

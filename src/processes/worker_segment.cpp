@@ -24,7 +24,7 @@ WorkerSegment WorkerSegment::create(const RingGeometry& geometry) {
   new (made.segment_.memory().data()) WorkerBoard;
   const AttachOutcome outcome = made.ring_.format(made.ring_memory(), geometry);
   MUSTER_ASSERT(outcome == AttachOutcome::attached, describe(outcome));
-  made.reserved_.resize(geometry.extents);
+  made.keep_own();
   return made;
 }
 
@@ -37,8 +37,15 @@ WorkerSegment WorkerSegment::attach(FileDescriptor descriptor) {
     throw InvalidArgument({"descriptor", std::to_string(made.descriptor()),
                            std::string("must be a worker's memory: ") + describe(outcome)});
   }
-  made.reserved_.resize(made.ring_.geometry().extents);
+  made.keep_own();
   return made;
+}
+
+// What the other side cannot spoil.
+void WorkerSegment::keep_own() {
+  reserved_.resize(ring_.geometry().extents);
+  positions_ = std::make_unique<PairPositions>();
+  ring_.lane().keep_positions_in(*positions_);
 }
 
 WorkerBoard& WorkerSegment::board() const noexcept {

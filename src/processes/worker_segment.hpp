@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -80,9 +81,11 @@ class WorkerSegment {
  private:
   explicit WorkerSegment(Segment segment) noexcept : segment_(std::move(segment)) {}
   [[nodiscard]] std::span<std::byte> ring_memory() const noexcept;
+  void keep_own();
 
   Segment segment_;
   SharedRing ring_;
+  std::unique_ptr<PairPositions> positions_;   // ours; the other side has its own
   mutable std::vector<std::size_t> reserved_;  // bytes of each extent
 };
 

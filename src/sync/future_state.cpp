@@ -63,6 +63,7 @@ bool FutureStateBase::wait(std::optional<Time> deadline) {
                                       "waiting for a future");
   }
   attend(*this, last);
+  if (is_settled()) return true;
   const unsigned most = alertness_of(home_) == Alertness::high ? kLooksIfAlert : kLooks;
   for (unsigned look = 0; look < most; ++look) {
     if (is_settled()) return true;

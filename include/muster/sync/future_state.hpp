@@ -162,9 +162,12 @@ class MUSTER_API FutureStateBase {
 
   void settle() noexcept;
   void settle_with(std::exception_ptr error) noexcept {
-    error_.set(std::move(error));
+    set_error(std::move(error));
     settle();
   }
+
+  // What it is going to be settled with. Requires: claimed by the caller.
+  void set_error(std::exception_ptr error) noexcept { error_.set(std::move(error)); }
   void rethrow_error() const {
     if (error() != nullptr) std::rethrow_exception(error());
   }

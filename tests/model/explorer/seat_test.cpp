@@ -100,6 +100,7 @@ class Pool final : public Seat::Results {
     // relaxed: as a racy emptiness test.
     return rings_[0].load(relaxed) != 0 || rings_[1].load(relaxed) != 0;
   }
+  [[nodiscard]] bool has_results_approx() const override { return has_results(); }
   std::size_t collect() override {
     std::size_t found = 0;
     for (std::size_t i = 0; i < kWorkers; ++i) {

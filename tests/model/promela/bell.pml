@@ -31,7 +31,8 @@
  * one, which passes at any time. At most SPURIOUS sleeps end without a wake. With ENDLESS the
  * second worker hands in results until all waiters have returned; with SLOW besides, the first
  * until then none. With STOP the clerk is stopped at the end. The clerk naps up to NAPS times, for
- * any time. NESTED: see above.
+ * any time. NESTED: see above. With PASSES_BY a waiter may leave the seat alone whenever it likes,
+ * which covers that it leaves it to a clerk that waits for it, or seems to.
  *
  * Properties, when nobody can go on: no result is left (left_behind); all waiters have returned
  * (waits_for_ever); nobody has the seat (seat_kept); the clerk sleeps and can be called
@@ -51,6 +52,9 @@
  * check: naps_more              -DNAPS=2 -DMORE -DSOLO       expect holds
  * check: naps_stop              -DNAPS=2 -DSTOP -DSOLO       expect holds
  * check: spurious               -DSPURIOUS=1 -DSOLO          expect holds
+ * check: passes_by              -DPASSES_BY                  expect holds
+ * check: passes_by_naps         -DPASSES_BY -DNAPS=2 -DSOLO  expect holds
+ * check: passes_by_stop         -DPASSES_BY -DSTOP -DSOLO    expect holds
  * check: buffers                -DBUFFERS -DSOLO             expect holds
  * check: buffers_cancelled      -DBUFFERS -DSOLO -DCANCELLED expect holds
  * check: no_endless_run                                      expect holds -l
@@ -624,7 +628,11 @@ proctype Waiter(byte me) {
 #endif
      until_settled(me, HAS_DEADLINE);
      leave_seat()
+#ifdef PASSES_BY
+  :: atomic { true -> printf("%d: leaves the seat to the clerk\n", _pid) }
+#else
   :: atomic { seat -> printf("%d: finds the seat taken\n", _pid) }
+#endif
   fi;
 #ifdef LEFT_TO_CLERK
   if

@@ -145,6 +145,17 @@ TEST(ProcessPool, DeadLettersAreReplayedOrDiscardedOnceAndBounded) {
   EXPECT_EQ(pool.dead_letters().size(), 1U) << "it has failed again";
 }
 
+TEST(ProcessPool, ADeadLetterThatCannotBeReplayedStays) {
+  ProcessPool pool({.workers = 1, .retry = at_once(1)});
+  EXPECT_NE(thrown_by<RemoteError>(pool.exec("throw", "one")), "nothing");
+  const std::uint64_t id = pool.dead_letters().at(0).id;
+  (void)pool.stop();
+  auto again = pool.replay(id);
+  ASSERT_TRUE(again);
+  EXPECT_THROW((void)again->get(), Stopped);
+  EXPECT_EQ(pool.dead_letters().size(), 1U);
+}
+
 TEST(ProcessPool, ATaskThatIsNotIdempotentIsNeverRunAgain) {
   ProcessPool pool({.workers = 1, .retry = at_once(5)});
   EXPECT_THROW((void)pool.call_with<int>({.idempotent = false}, "die_until", 2U).get(),
