@@ -112,7 +112,8 @@ void PairLane::mend_claimed() const noexcept {
   // relaxed: what the dead one did is visible since the kernel said so.
   const std::uint64_t submitted = parts_.submitted->load(relaxed);
   std::uint64_t position = parts_.claimed->load(relaxed);  // relaxed: as above
-  while (position < submitted) {
+  // There are no more than the slots, whatever a position says that somebody has spoilt.
+  for (std::uint32_t i = 0; i < parts_.count && position != submitted; ++i) {
     const auto seen =
         SlotWord::from_bits(word(slot_at(position)).load(relaxed));  // relaxed: as above
     if (seen.state == SlotState::ready && seen.generation == life_at(position)) break;

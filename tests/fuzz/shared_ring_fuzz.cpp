@@ -2,6 +2,7 @@
 // call returns.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +31,7 @@ constexpr std::size_t kParticipants = 36;
 constexpr std::size_t kSlotsOffset = 40;
 constexpr std::size_t kExtents = 44;
 constexpr std::size_t kExtentBytes = 48;
+constexpr std::size_t kParties = 52;
 
 template <class Number>
 void put(std::span<std::byte> memory, std::size_t offset, Number number) {
@@ -89,6 +91,14 @@ void visit(const SharedRing& ring, std::size_t size) {
     read(supervisor.result_payload(settling));
     (void)supervisor.keep_result(settling);
   }
+  if (ring.is_pair()) {
+    const RingProducer producer(ring, 0);
+    if (const Taken taken = producer.take_back(); taken.outcome == TakeOutcome::taken) {
+      MUSTER_ASSERT(taken.slot < geometry.slots);
+      (void)supervisor.release(taken);
+    }
+    (void)producer.submit({});
+  }
   const RingExtents extents(ring, 0);
   read(extents.memory(ring.slot(0).contents.extent));
   if (const Allocated extent = extents.allocate(); extent.outcome == TakeOutcome::taken) {
@@ -114,7 +124,8 @@ void mend(std::span<std::byte> memory, char how) {
   const RingGeometry geometry{.slots = number_at(memory, kSlots),
                               .participants = number_at(memory, kParticipants),
                               .extents = number_at(memory, kExtents),
-                              .extent_bytes = number_at(memory, kExtentBytes)};
+                              .extent_bytes = number_at(memory, kExtentBytes),
+                              .parties = RingParties{number_at(memory, kParties)}};
   put(memory, kChecksum, checksum_of(geometry));
   if (how != 'l' || geometry.slots > kMaxSlots || geometry.extents > kMaxSlots) return;
   const RingLayout layout = layout_of(geometry);
@@ -124,8 +135,17 @@ void mend(std::span<std::byte> memory, char how) {
   put(memory, kSlotsOffset, static_cast<std::uint32_t>(layout.slots));
 }
 
+constexpr std::uint8_t kFirstPair = 128;
+
 void attach_to_broken(Bytes bytes, char how) {
-  RingGeometry geometry{.slots = bytes.next() % 16U + 1, .participants = bytes.next() % 70U + 1};
+  RingGeometry geometry{.slots = bytes.next() % 16U + 1};
+  const std::uint8_t participants = bytes.next();
+  geometry.participants = participants % 70U + 1;
+  if (participants >= kFirstPair) {
+    geometry.slots = std::bit_floor(geometry.slots);
+    geometry.participants = 2;
+    geometry.parties = RingParties::pair;
+  }
   geometry.extents = bytes.next() % 4U;
   geometry.extent_bytes = geometry.extents == 0 ? 0 : 64;
   const auto size = static_cast<std::size_t>(SharedRing::bytes_for(geometry));
