@@ -8,6 +8,13 @@ function(muster_test name)
   if(MUSTER_SANITIZE AND arg_LABEL STREQUAL unit)
     target_compile_options(${name} PRIVATE -O0)  # they take longer to compile than to run
   endif()
+  # What nearly all tests include takes a third of their time. Where clang-tidy looks on, each file
+  # has to include what it needs by itself.
+  list(LENGTH arg_SOURCES count)
+  if(count GREATER 4 AND NOT CMAKE_CXX_CLANG_TIDY)
+    target_precompile_headers(${name} PRIVATE
+      <chrono> <functional> <memory> <string> <vector> <gtest/gtest.h>)
+  endif()
   add_test(NAME ${arg_LABEL}.${name} COMMAND ${name} ${arg_ARGS})
   set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()
