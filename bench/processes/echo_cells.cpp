@@ -1,7 +1,9 @@
 // echo_cells.cpp: what payloads cost that do not fit into a slot.
 //
 // The bytes are moved twice: to the worker and back. What that may cost is measured beside it, in
-// one sample: three times a memcpy of as many bytes, and the round trip of a task without any.
+// one sample: three times a memcpy of as many bytes, and the round trip of a task without any. Two
+// processes that pass flags, with as many bytes and without any, show what the machine takes for
+// it.
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "processes/cells.hpp"
+#include "processes/ping_pong.hpp"
 #include "processes/ready_pool.hpp"
 #include "processes/tasks.hpp"
 #include "support/keep.hpp"
@@ -68,6 +71,12 @@ double echo_us(std::size_t bytes, std::uint64_t times) {
   return result;
 }
 
+double flags_us(std::size_t bytes, std::uint64_t times) {
+  PingPong game(PingPong::Wait::spin, bytes);
+  for (unsigned i = 0; i < kWarmUpTrips; ++i) game.round_trip();
+  return p50_us(times, [&game] { game.round_trip(); });
+}
+
 template <class Measure>
 Contender contender(const std::string& name, const Measure& measure) {
   return {name, [measure](std::uint64_t times) -> Sample {
@@ -85,10 +94,13 @@ Cell echo_cell(const std::string& name, std::size_t bytes, std::uint64_t times) 
   const auto allow = [moved](std::uint64_t count) {
     return 3 * memcpy_us(moved, count) + empty_trip_us(count);
   };
+  const auto flags = [bytes](std::uint64_t count) { return flags_us(bytes, count); };
+  const auto bare_flags = [](std::uint64_t count) { return flags_us(0, count); };
   return {.group = kEchoGroup,
           .name = name,
           .contenders = {contender(kMuster, echo), contender(kAllowance, allow),
-                         contender(kMemcpy, copy)},
+                         contender(kMemcpy, copy), contender(kFlags, flags),
+                         contender(kBareFlags, bare_flags)},
           .columns = {{kEchoGroup, name}},
           .items = times};
 }

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,8 +27,8 @@ constexpr std::uint32_t kTheEnd = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-PingPong::Words* PingPong::map(int file) {
-  return static_cast<Words*>(map_file(file, sizeof(Words)));  // zeros are what a new one has
+PingPong::Words* PingPong::map(int file, std::size_t bytes) {
+  return static_cast<Words*>(map_file(file, size_for(bytes)));  // zeros are what a new one has
 }
 
 void PingPong::say(Wait wait, Atomic<std::uint32_t>& word, std::uint32_t number) {
@@ -47,11 +49,11 @@ std::uint32_t PingPong::hear(Wait wait, Atomic<std::uint32_t>& word, std::uint32
   }
 }
 
-PingPong::PingPong(Wait wait) : wait_(wait) {
-  const int file = make_file(sizeof(Words));
-  words_ = map(file);
+PingPong::PingPong(Wait wait, std::size_t bytes) : wait_(wait), bytes_(bytes, 'x') {
+  const int file = make_file(size_for(bytes));
+  words_ = map(file, bytes);
   const char* const role = wait == Wait::spin ? kSpinPartner : kFutexPartner;
-  partner_ = start_program(own_path(), {own_path(), role}, file);
+  partner_ = start_program(own_path(), {own_path(), role, std::to_string(bytes)}, file);
   close(file);
   expect_first_answer();
 }
@@ -71,24 +73,28 @@ void PingPong::expect_first_answer() {
 PingPong::~PingPong() {
   say(wait_, words_->ping, kTheEnd);
   (void)waitpid(partner_, nullptr, 0);
-  munmap(words_, sizeof(Words));
+  munmap(words_, size_for(bytes_.size()));
 }
 
 void PingPong::round_trip() {
+  std::memcpy(words_->to_partner(), bytes_.data(), bytes_.size());
   say(wait_, words_->ping, turn_ + 1);
   turn_ = hear(wait_, words_->pong, turn_);
+  std::memcpy(bytes_.data(), words_->from_partner(bytes_.size()), bytes_.size());
 }
 
 std::optional<int> run_ping_pong_partner(int argc, char** argv) {
   using Wait = PingPong::Wait;
-  const std::string_view role = argc == 2 ? argv[1] : "";
+  const std::string_view role = argc == 3 ? argv[1] : "";
   if (role != kSpinPartner && role != kFutexPartner) return std::nullopt;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const Wait wait = role == kSpinPartner ? Wait::spin : Wait::futex;
-  PingPong::Words* const words = PingPong::map(kGivenFile);
+  const std::size_t bytes = std::stoul(argv[2]);
+  PingPong::Words* const words = PingPong::map(kGivenFile, bytes);
   for (std::uint32_t turn = 0;;) {
     turn = PingPong::hear(wait, words->ping, turn);
     if (turn == kTheEnd) return EXIT_SUCCESS;
+    std::memcpy(words->from_partner(bytes), words->to_partner(), bytes);
     PingPong::say(wait, words->pong, turn);
   }
 }

@@ -2,14 +2,17 @@
 // word, the other sees it and writes its own.
 //
 // No round trip between two processes can be shorter than that of `spin`, and none in which both
-// sleep shorter than that of `futex`.
+// sleep shorter than that of `futex`. With bytes, as many are copied to the partner, there, and
+// back, as an echo is.
 //
 // Thread safety: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <sys/types.h>
+#include <vector>
 
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/cache_line.hpp>
@@ -22,7 +25,7 @@ class PingPong {
 
   // Starts the partner: this program again. Throws std::runtime_error if it cannot, or if the
   // partner does not answer.
-  explicit PingPong(Wait wait);
+  explicit PingPong(Wait wait, std::size_t bytes = 0);
 
   // The partner ends, and is waited for.
   ~PingPong();
@@ -35,16 +38,22 @@ class PingPong {
   struct Words {
     alignas(kCacheLine) Atomic<std::uint32_t> ping = 0;
     alignas(kCacheLine) Atomic<std::uint32_t> pong = 0;
+
+    // Behind them.
+    [[nodiscard]] char* to_partner() noexcept { return reinterpret_cast<char*>(this + 1); }
+    [[nodiscard]] char* from_partner(std::size_t bytes) noexcept { return to_partner() + bytes; }
   };
   friend std::optional<int> run_ping_pong_partner(int argc, char** argv);
 
-  static Words* map(int file);
+  static std::size_t size_for(std::size_t bytes) { return sizeof(Words) + 2 * bytes; }
+  static Words* map(int file, std::size_t bytes);
   static void say(Wait wait, Atomic<std::uint32_t>& word, std::uint32_t number);
   static std::uint32_t hear(Wait wait, Atomic<std::uint32_t>& word, std::uint32_t last);
   void expect_first_answer();
 
   // Fixed at construction.
   const Wait wait_;
+  std::vector<char> bytes_;
   Words* words_ = nullptr;
   pid_t partner_ = -1;
 
