@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/base/quick_clock.hpp>
 #include <muster/error.hpp>
 
 namespace muster {
@@ -46,16 +47,16 @@ std::string Chooser::strategy_name() const {
   return std::string(custom_ != nullptr ? custom_->name() : to_string(built_in_));
 }
 
-Member& Chooser::choose(const ProcessTask& task, Candidates among, Members all, Time now) {
+Member& Chooser::choose(const ProcessTask& task, Candidates among, Members all) {
   if (among.size() == 1) return *among[0];
   const bool takes_turns = custom_ == nullptr && is_weighted(built_in_);
   if (custom_ != nullptr || looks_back(built_in_) || (takes_turns && turns_.are_measured())) {
-    update_recent(all, now);
+    update_recent(all);
   }
   if (takes_turns) return take_turn(among, all);
   if (custom_ == nullptr && built_in_ == BuiltIn::round_robin) return next_of(among, all.size());
   if (custom_ != nullptr) {
-    if (Member* const chosen = ask(task, among, all.size(), now)) return *chosen;
+    if (Member* const chosen = ask(task, among, all.size())) return *chosen;
     ++fallbacks_;
   }
   if (built_in_ == BuiltIn::fair_share) return weigh_shares(among);
@@ -112,7 +113,8 @@ WorkerLoad Chooser::load_of(const Member& member) const {
 }
 
 // Null: it has no usable answer.
-Member* Chooser::ask(const ProcessTask& task, Candidates among, std::size_t members, Time now) {
+Member* Chooser::ask(const ProcessTask& task, Candidates among, std::size_t members) {
+  const Time now = quick_now();
   const std::vector<double> weights = this->weights(members);
   std::vector<WorkerInfo> infos;
   for (const Member* const member : among) {
@@ -145,7 +147,8 @@ WorkerInfo Chooser::info_of(const Member& member, double weight, Time now) {
           .utilisation = member.read().utilisation};
 }
 
-void Chooser::update_recent(Members all, Time now) {
+void Chooser::update_recent(Members all) {
+  const Time now = quick_now();
   if (!recent_.is_due(now, all.size())) return;
   std::vector<RecentWork::Totals> totals;
   totals.reserve(all.size());

@@ -32,7 +32,7 @@ class Chooser {
   Chooser(const StrategyChoice& strategy, std::vector<double> weights, std::uint64_t seed);
 
   // One of `among`, of which there is one at least.
-  Member& choose(const ProcessTask& task, Candidates among, Members all, Time now);
+  Member& choose(const ProcessTask& task, Candidates among, Members all);
 
   // Requires: valid. Throws what a registered one's factory throws, and has changed nothing then.
   void set_strategy(const StrategyChoice& strategy, Members all);
@@ -56,10 +56,10 @@ class Chooser {
   Member& take_turn(Candidates among, Members all);
   Member& next_of(Candidates among, std::size_t members);
   Member& weigh_shares(Candidates among);
-  Member* ask(const ProcessTask& task, Candidates among, std::size_t members, Time now);
+  Member* ask(const ProcessTask& task, Candidates among, std::size_t members);
   [[nodiscard]] WorkerLoad load_of(const Member& member) const;
   [[nodiscard]] static WorkerInfo info_of(const Member& member, double weight, Time now);
-  void update_recent(Members all, Time now);
+  void update_recent(Members all);
   template <class Call>
   void tell(const char* what, const Call& call) noexcept;
 

@@ -50,13 +50,15 @@ struct TaskProgress {
 
 class ProcessTask final : public FutureState<Bytes> {
  public:
-  ProcessTask(std::shared_ptr<Supervisor> supervisor, std::string_view name, Bytes&& payload,
-              ExecOptions&& options)
-      : FutureState<Bytes>(ExecutorId{0}),
-        order{.name = std::string(name),
-              .payload = std::move(payload),
-              .options = std::move(options)},
-        supervisor_(std::move(supervisor)) {}
+  // A blank one: nothing is asked for yet.
+  explicit ProcessTask(std::shared_ptr<Supervisor> supervisor) noexcept
+      : FutureState<Bytes>(ExecutorId{0}), supervisor_(std::move(supervisor)) {}
+
+  void fill_in(std::string_view name, Bytes&& payload, ExecOptions&& options) {
+    order.name = name;
+    order.payload = std::move(payload);
+    order.options = std::move(options);
+  }
 
   // How it ended, one of them, under the supervisor's mutex; to be told when no lock is held, since
   // what follows the task may call the pool.

@@ -97,7 +97,9 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
     Future<Bytes> future;
   };
   void check_command(std::string_view name, std::span<const Bytes> payloads) const;
-  NewTask make_task(std::string_view name, Bytes&& payload, ExecOptions&& options);
+  NewTask make_task();
+  NewTask take_blank_task() MUSTER_REQUIRES(mutex_);
+  void prepare_blank_task() MUSTER_REQUIRES(mutex_);
   [[nodiscard]] std::uint32_t find_method(const TaskOrder& order) MUSTER_REQUIRES(mutex_);
   std::optional<std::uint32_t> known_method(const std::string& name) MUSTER_REQUIRES(mutex_);
   void submit(TaskRef task, std::uint32_t method, std::exception_ptr refusal)
@@ -132,9 +134,9 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
 
   // Placing: supervisor_placing.cpp
   std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
-  Member* choose_for(const ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
+  Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void feed(Member& member, Time now) MUSTER_REQUIRES(mutex_);
-  bool send(Member& member, TaskRef& task, Time now) MUSTER_REQUIRES(mutex_);
+  bool send(Member& member, TaskRef& task, std::optional<Time> now) MUSTER_REQUIRES(mutex_);
   std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   TaskRef take_back(Member& member, Flight& flight) MUSTER_REQUIRES(mutex_);
@@ -274,6 +276,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // them go when it has looked.
   std::vector<std::shared_ptr<const WorkerSegment>> buried_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Verdict> verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock
+  NewTask blank_task_ MUSTER_GUARDED_BY(mutex_);             // made when there was time for it
   std::uint64_t next_task_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::uint64_t unsettled_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::uint64_t first_tasks_ MUSTER_GUARDED_BY(mutex_) = 0;  // of their workers

@@ -113,6 +113,7 @@ StopResult Supervisor::stop(const StopOptions& options) {
     if (state_ == PoolState::uninitialized) state_ = PoolState::shut_down;
     if (state_ != PoolState::shut_down) state_ = PoolState::shutting_down;
     room_.notify_all();
+    blank_task_ = {};
     if (options.mode == Stop::discard) {
       discards_ = true;
       target_ = 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <muster/base/quick_clock.hpp>
 #include <muster/policy/key_hash.hpp>
 #include <muster/queues/ring_extents.hpp>
 #include <muster/queues/ring_producer.hpp>
@@ -24,17 +25,17 @@ std::optional<unsigned> Supervisor::home_of(const ProcessTask& task) const {
   return is_able ? std::optional(member.id) : std::nullopt;
 }
 
-Member* Supervisor::choose_for(const ProcessTask& task, Time now) {
+Member* Supervisor::choose_for(const ProcessTask& task) {
   if (lists_.roomy().empty()) return nullptr;
   // Nobody is given a task ahead while another has none.
   const std::vector<Member*>& free = lists_.idle().empty() ? lists_.roomy() : lists_.idle();
   const std::string& capability = task.order.options.capability;
-  if (capability.empty()) return &chooser_.choose(task, free, members_, now);
+  if (capability.empty()) return &chooser_.choose(task, free, members_);
   std::vector<Member*> able;
   for (Member* const member : free) {
     if (member->abilities->has_capability(capability)) able.push_back(member);
   }
-  return able.empty() ? nullptr : &chooser_.choose(task, able, members_, now);
+  return able.empty() ? nullptr : &chooser_.choose(task, able, members_);
 }
 
 // As many tasks as it may have, of those that wait.
@@ -54,9 +55,10 @@ void Supervisor::feed(Member& member, Time now) {
   }
 }
 
-// True: it has it. False: it has no place for it now; or the task has failed, and is taken.
-bool Supervisor::send(Member& member, TaskRef& task, Time now) {
-  if (member.command != nullptr) return send_command(member, task, now);
+// True: it has it. False: it has no place for it now; or the task has failed, and is taken. Without
+// a time, the task comes straight from who sent it, and the clock can wait until the worker has it.
+bool Supervisor::send(Member& member, TaskRef& task, std::optional<Time> now) {
+  if (member.command != nullptr) return send_command(member, task, now.value_or(quick_now()));
   const TaskOrder& order = task->order;
   std::optional<std::uint32_t> method = task->progress.method;
   if (task->progress.edition != member.abilities->edition) {
@@ -73,7 +75,6 @@ bool Supervisor::send(Member& member, TaskRef& task, Time now) {
   contents.method = *method;
   contents.id = order.id;
   contents.flags = static_cast<std::uint16_t>(task->progress.attempts + 1);
-  contents.timestamp = static_cast<std::uint64_t>(now.time_since_epoch().count());
   if (order.payload.size() <= kInlinePayload) {
     std::memcpy(contents.payload.data(), order.payload.span().data(), order.payload.size());
   } else if (const auto extent = write_extent(member, order.payload)) {
@@ -87,7 +88,11 @@ bool Supervisor::send(Member& member, TaskRef& task, Time now) {
     if (contents.extent != 0) RingExtents(ring, kPoolIndex).free(contents.extent);
     return false;
   }
-  note_sent(member, *task, now);
+  if (!now) {
+    now = quick_now();
+    task->progress.queued = *now;
+  }
+  note_sent(member, *task, *now);
   member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation,
                                           contents.extent != 0};
   member.payload_extents += contents.extent != 0 ? 1 : 0;

@@ -45,18 +45,20 @@ std::optional<Future<Bytes>> Supervisor::exec(std::string_view name, Bytes&& pay
   refuse_strategies();
   refuse(validate(options));
   check_command(name, {&payload, 1});
-  // NOLINTNEXTLINE(clang-analyzer-*): references are counted
-  NewTask made = make_task(name, std::move(payload), std::move(options));
+  NewTask made;
   std::vector<Verdict> verdicts;
   bool is_let_in = true;
   {
     const MutexLock lock(mutex_);
+    made = take_blank_task();
+    made.task->fill_in(name, std::move(payload), std::move(options));
     const std::uint32_t method = find_method(made.task->order);
     is_let_in = entry != Entry::if_room || has_room();
     if (is_let_in) {
       std::exception_ptr refusal;
       if (entry == Entry::by_policy) refusal = find_room(name);
       submit(std::move(made.task), method, std::move(refusal));
+      prepare_blank_task();  // while the worker runs this one
     } else {
       ++pressure_.rejected;
     }
@@ -75,8 +77,8 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   std::vector<TaskRef> tasks;
   std::vector<Future<Bytes>> futures;
   for (const Bytes& payload : payloads) {
-    // NOLINTNEXTLINE(clang-analyzer-*): as above
-    NewTask made = make_task(name, Bytes(payload), ExecOptions(options));
+    NewTask made = make_task();
+    made.task->fill_in(name, Bytes(payload), ExecOptions(options));
     tasks.push_back(std::move(made.task));
     futures.push_back(std::move(made.future));
   }
@@ -98,12 +100,24 @@ void Supervisor::check_command(std::string_view name, std::span<const Bytes> pay
   for (const Bytes& payload : payloads) refuse(command_problems(*options_.command, name, payload));
 }
 
-Supervisor::NewTask Supervisor::make_task(std::string_view name, Bytes&& payload,
-                                          ExecOptions&& options) {
-  auto* const task =
-      new ProcessTask(shared_from_this(), name, std::move(payload), std::move(options));
+Supervisor::NewTask Supervisor::make_task() {
+  auto* const task = new ProcessTask(shared_from_this());
   // One reference is the future's.
   return {TaskRef(task), Future<Bytes>{FutureRef<FutureState<Bytes>>(task)}};
+}
+
+Supervisor::NewTask Supervisor::take_blank_task() {
+  return blank_task_.task ? std::exchange(blank_task_, {}) : make_task();
+}
+
+// If there is no memory the next one who needs it is told. A pool that is closed must not hold on
+// to itself by it.
+void Supervisor::prepare_blank_task() {
+  if (blank_task_.task || !is_open()) return;
+  try {
+    blank_task_ = make_task();
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see above
+  }
 }
 
 // `refusal`: why there is no room for it; null: there is.
@@ -177,9 +191,7 @@ void Supervisor::accept(TaskRef task) {
 
 // A worker with room has nothing waiting that it may have; so a new task goes straight to one.
 void Supervisor::enqueue(TaskRef task) {
-  const Time now = quick_now();
   task->progress.state = TaskState::queued;
-  task->progress.queued = now;
   const ExecOptions& options = task->order.options;
   recall_less_urgent(options.priority);
   const std::optional<unsigned> home = home_of(*task);
@@ -188,12 +200,14 @@ void Supervisor::enqueue(TaskRef task) {
   const bool has_room = member != nullptr && member->place_in_roomy != Member::kNowhere;
   const bool is_next = has_room && (member->in_flight == 0 || lists_.idle().empty());
   if (is_soft && !is_next) {
-    member = choose_for(*task, now);
+    member = choose_for(*task);
   } else if (!has_room) {
     member = nullptr;
   }
-  if (member != nullptr && send(*member, task, now)) return;
-  if (task) waiting_.push(std::move(task), home);
+  if (member != nullptr && send(*member, task, std::nullopt)) return;
+  if (!task) return;
+  task->progress.queued = quick_now();
+  waiting_.push(std::move(task), home);
 }
 
 // An attempt of it, by this worker, whether it goes on or not.
@@ -363,8 +377,8 @@ std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
     if (letter == nullptr) return std::nullopt;
     ExecOptions options = letter->options;
     options.run_at.reset();
-    // NOLINTNEXTLINE(clang-analyzer-*): as above
-    NewTask made = make_task(letter->name, Bytes(letter->payload), std::move(options));
+    NewTask made = take_blank_task();
+    made.task->fill_in(letter->name, Bytes(letter->payload), std::move(options));
     const std::uint32_t method = find_method(made.task->order);
     if (closure() == nullptr) (void)dead_letters_.take(id);
     submit(std::move(made.task), method, nullptr);  // whether there is room or not
