@@ -180,14 +180,14 @@ class Commands(DevTest):
         self.machine.dev("run", "other", "fast", INSTALLED=everything())
         self.assertEqual(self.machine.calls("other"), ["other fast"])
 
-    def test_run_builds_an_example_that_exports_with_what_that_needs(self):
-        (self.machine.tree / "examples/other.cpp").write_text("#include <muster/export/x.hpp>\n")
-        self.machine.fake("other", folder=self.machine.tree / "build/export/examples")
-        result = self.machine.dev("run", "other", INSTALLED=BUILD_PACKAGES)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn(" prometheus-cpp-dev", self.machine.calls("apt-get")[1])
-        self.assertIn("--build build/export --target other", self.machine.calls("cmake")[-1])
-        self.assertEqual(len(self.machine.calls("other")), 1)
+    def test_run_builds_an_example_with_the_components_that_it_needs(self):
+        for header in ("export/prometheus.hpp", "process_pool.hpp"):
+            (self.machine.tree / "examples/other.cpp").write_text(f"#include <muster/{header}>\n")
+            self.machine.fake("other", folder=self.machine.tree / "build/complete/examples")
+            result = self.machine.dev("run", "other", INSTALLED=BUILD_PACKAGES)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("prometheus-cpp-dev", self.machine.calls("apt-get")[-1])
+            self.assertIn("--build build/complete --target other", self.machine.calls("cmake")[-1])
 
     def test_run_names_the_examples_when_asked_for_an_unknown_one(self):
         result = self.machine.dev("run", "nothing", INSTALLED=everything())
