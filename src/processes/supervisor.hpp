@@ -123,7 +123,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] bool is_open() const MUSTER_REQUIRES(mutex_) {
     return state_ == PoolState::ready || state_ == PoolState::initializing;
   }
-  [[nodiscard]] std::exception_ptr closure() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] std::exception_ptr why_closed() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] std::size_t backlog() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool has_room() const MUSTER_REQUIRES(mutex_);
   std::exception_ptr find_room(std::string_view name) MUSTER_REQUIRES(mutex_);

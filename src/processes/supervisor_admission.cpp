@@ -7,7 +7,7 @@
 namespace muster {
 
 // What is said to every task; null: the pool takes some.
-std::exception_ptr Supervisor::closure() const {
+std::exception_ptr Supervisor::why_closed() const {
   if (state_ == PoolState::uninitialized) {
     return std::make_exception_ptr(Stopped("the pool was not started: call start() first"));
   }

@@ -173,7 +173,7 @@ std::optional<std::uint32_t> Supervisor::known_method(const std::string& name) {
 }
 
 void Supervisor::accept(TaskRef task) {
-  if (std::exception_ptr error = closure()) {
+  if (std::exception_ptr error = why_closed()) {
     settle_with(std::move(task), std::move(error));
     return;
   }
@@ -381,7 +381,7 @@ std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
     NewTask made = take_blank_task();
     made.task->fill_in(letter->name, Bytes(letter->payload), std::move(options));
     const std::uint32_t method = find_method(made.task->order);
-    if (closure() == nullptr) (void)dead_letters_.take(id);
+    if (why_closed() == nullptr) (void)dead_letters_.take(id);
     submit(std::move(made.task), method, nullptr);  // whether there is room or not
     future = std::move(made.future);
     verdicts = take_verdicts();
