@@ -76,7 +76,8 @@ class MUSTER_API PairLane {
   // The slot is done; `word` is what stands there.
   void publish_done(SlotIndex slot, const SlotWord& word) const noexcept;
 
-  // The oldest task that was submitted, if it is done.
+  // The oldest task that was submitted, if it is done. One that a dead worker had claimed holds
+  // back those behind it until it is released.
   [[nodiscard]] Taken collect() const noexcept;
 
   // Racy: would collect() find something?
