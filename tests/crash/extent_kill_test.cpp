@@ -27,13 +27,7 @@ std::vector<Operation> allocations() {
   const auto allocate = [](const SharedRing& ring) {
     static_cast<void>(RingExtents(ring, kVictim).allocate());
   };
-  const auto allocate_two_and_free = [](const SharedRing& ring) {
-    const RingExtents extents(ring, kVictim);
-    const Allocated first = extents.allocate();
-    const Allocated second = extents.allocate();
-    extents.free(first.tag);
-    extents.free(second.tag);
-  };
+  const Steps allocate_two_and_free = allocates_two_and_frees(kVictim);
   const auto free_for_one_who_sleeps = [](const SharedRing& ring) {
     static_cast<void>(ring.sleepers(Awaited::room).announce(kOther));
   };

@@ -105,13 +105,7 @@ std::vector<Operation> completions() {
 }
 
 std::vector<Operation> completions_with_extents() {
-  const Steps allocate_two_and_free = [](const SharedRing& ring) {
-    const RingExtents extents(ring, kPairWorker);
-    const Allocated first = extents.allocate();
-    const Allocated second = extents.allocate();
-    extents.free(first.tag);
-    extents.free(second.tag);
-  };
+  const Steps allocate_two_and_free = allocates_two_and_frees(kPairWorker);
   const Steps work_all = [](const SharedRing& ring) {
     while (work_one(ring, kPairWorker)) {
     }

@@ -76,6 +76,17 @@ Steps submits_large(ParticipantIndex by, Ids ids);
 // the payload is in one. False if there is none.
 bool work_one(const SharedRing& ring, ParticipantIndex by);
 
+// Takes two extents and gives them back.
+inline Steps allocates_two_and_frees(ParticipantIndex by) {
+  return [by](const SharedRing& ring) {
+    const RingExtents extents(ring, by);
+    const Allocated first = extents.allocate();
+    const Allocated second = extents.allocate();
+    extents.free(first.tag);
+    extents.free(second.tag);
+  };
+}
+
 // What a supervisor does with what it finds.
 void sweep_and_retry(const SharedRing& ring, ParticipantIndex by, ParticipantIndex dead);
 
