@@ -168,5 +168,18 @@ TEST(ProcessPoolWaiting, WhoWaitsForSeveralLeavesIfThatIsCancelled) {
   EXPECT_LT(time_to_leave(wait), 2s);
 }
 
+// It looks at the rings without the pool's mutex, also at those of workers that are dead by now.
+TEST(ProcessPoolWaiting, WhoSpinsGetsItsResultThoughWorkersDieMeanwhile) {
+  ProcessPool pool({.workers = 2,
+                    .retry = at_once(10),
+                    .respawn = {.deaths_after_ready = 1000},
+                    .idle = IdlePolicy::latency});
+  for (int i = 0; i < 50; ++i) {
+    auto dies = pool.call<int>("die_until", 3U);
+    for (int j = 0; j < 20; ++j) EXPECT_EQ(pool.exec("echo", "here").get().text(), "here");
+    EXPECT_EQ(dies.get(), 3);
+  }
+}
+
 }  // namespace
 }  // namespace muster
