@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <sys/mman.h>
@@ -34,6 +35,8 @@ int allocate(int descriptor, const Segment::Part& part) {
 
 }  // namespace
 
+// To be asked before memory is reserved: the kernel would not refuse, it would hand out memory
+// until it must kill somebody for it.
 std::uint64_t spare_memory_bytes(const SystemFiles& files) {
   constexpr std::string_view kName = "MemAvailable:";
   const std::string text = files.read("/proc/meminfo").value_or("");
@@ -54,7 +57,6 @@ Segment Segment::create(const std::string& name, const Size& size) {
   if (size.bytes == 0) throw InvalidArgument({"bytes", "0", "must be at least 1"});
   const std::string what =
       "shared memory \"" + name + "\" of " + std::to_string(size.bytes) + " bytes";
-  // The kernel would not refuse: it would hand out memory until it must kill somebody for it.
   if (size.reserved_bytes > spare_memory_bytes(RealFiles())) {
     throw SystemFailure("reserve " + what, ENOMEM, "ask for less or free memory");
   }
@@ -70,7 +72,12 @@ Segment Segment::create(const std::string& name, const Size& size) {
 }
 
 bool Segment::reserve(const Part& part) const noexcept {
-  return part.offset + part.bytes <= memory_.size() && allocate(descriptor_.get(), part) == 0;
+  try {
+    return part.offset + part.bytes <= memory_.size() &&
+           part.bytes <= spare_memory_bytes(RealFiles()) && allocate(descriptor_.get(), part) == 0;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 Segment Segment::attach(FileDescriptor descriptor) {
