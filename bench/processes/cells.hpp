@@ -34,6 +34,7 @@ inline const std::string kSpin = "spin ping-pong";
 inline const std::string kFutex = "futex ping-pong";
 inline const std::string kBareRing = "bare ring";  // without a pool
 inline const std::string kMemcpy = "memcpy";
+inline const std::string kChange = "muster, other bytes back";
 inline const std::string kFlags = "flags that carry as many bytes";
 inline const std::string kBareFlags = "flags";
 inline const std::string kAllowance = "3 memcpy + empty trip";

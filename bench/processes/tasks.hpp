@@ -7,6 +7,7 @@ namespace muster::bench {
 
 inline constexpr const char* kEmptyTask = "empty";
 inline constexpr const char* kEchoTask = "echo";
+inline constexpr const char* kChangeTask = "change";  // as many other bytes
 
 // Its first attempt kills its worker by the signal that it is given; the next says which it is.
 inline constexpr const char* kCrashTask = "crash once";

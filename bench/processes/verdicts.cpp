@@ -100,7 +100,7 @@ std::vector<GroupTable> process_suite_tables() {
            .ratios = std::move(speeds),
            .unit = 1e3},
           figures(kRoundTripGroup, ", us", std::move(trips)),
-          figures(kEchoGroup, ", us", {{kMuster, kAllowance}}),
+          figures(kEchoGroup, ", us", {{kMuster, kAllowance}, {kChange, kAllowance}}),
           figures(kStartGroup, ", ms", {{kMuster, kPosixSpawn}}),
           figures(kCrashGroup, ", ms", {}),
           figures(kIdleGroup, ", 100 workers", {})};
