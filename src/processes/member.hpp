@@ -66,7 +66,7 @@ struct Abilities {
 struct Flight {
   TaskRef task;
   std::uint64_t generation = 0;
-  bool has_extent = false;
+  std::optional<SharedBlocks::Number> block;  // with its payload
 };
 
 struct Member {
@@ -114,7 +114,6 @@ struct Member {
   std::vector<Flight> flights;  // by slot
   unsigned in_flight = 0;
   unsigned room = 1;              // tasks that it may have at once
-  unsigned payload_extents = 0;   // of those that it has
   int lowest_priority = 1 << 16;  // of those it was given since it had none; or lower
   std::uint64_t tasks = 0;
   std::uint64_t failed = 0;  // of those

@@ -137,7 +137,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void feed(Member& member, Time now) MUSTER_REQUIRES(mutex_);
   bool send(Member& member, TaskRef& task, std::optional<Time> now) MUSTER_REQUIRES(mutex_);
-  std::optional<Tag> write_extent(Member& member, const Bytes& payload) MUSTER_REQUIRES(mutex_);
+  static std::optional<SharedBlocks::Number> lend(const Member& member, const Bytes& payload);
   void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   TaskRef take_back(Member& member, Flight& flight) MUSTER_REQUIRES(mutex_);
   void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
@@ -167,8 +167,10 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   unsigned take_results_of(Member& member, Time now) MUSTER_REQUIRES(mutex_);
   void feed_idle(Time now) MUSTER_REQUIRES(mutex_);
   bool take_result(Member& member, const Settling& settling, Time now) MUSTER_REQUIRES(mutex_);
-  Bytes keep_or_copy(const Member& member, const Settling& settling,
-                     std::span<const std::byte> bytes) MUSTER_REQUIRES(mutex_);
+  static std::optional<Bytes> value_of(const Member& member, const ProcessTask& task,
+                                       const TaskResult& result);
+  static std::optional<Bytes> keep_or_copy(const Member& member,
+                                           const SharedBlocks::Stated& stated);
   std::size_t collect() override;
   [[nodiscard]] bool has_results() const override;
   [[nodiscard]] bool has_results_approx() const override;
@@ -218,7 +220,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
 
   // Fixed at construction.
   const ProcessPoolOptions options_;
-  const RingGeometry geometry_;
+  const WorkerSegment::Sizes segment_sizes_;
   const Watermarks watermarks_;
 
   // Any thread.

@@ -19,17 +19,13 @@ namespace {
 // Of who waits: a wake may be missed if a worker has spoilt the bell.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
 
-// Half of the extents are for payloads. The others are for results, some of which users may still
-// be looking at.
-RingGeometry geometry_for(const ProcessPoolOptions& options) {
-  constexpr std::size_t kLine = 64;
+// Users may still be looking at half of the results' blocks.
+WorkerSegment::Sizes sizes_for(const ProcessPoolOptions& options) {
   const unsigned most = std::max(options.prefetch, kMostAhead) + 1;  // and the order to stop
-  return {.slots = std::bit_ceil(most),
-          .participants = 2,
-          .extents = 4 * options.prefetch + 4,
-          .extent_bytes =
-              static_cast<std::uint32_t>((options.max_payload_bytes + kLine - 1) / kLine * kLine),
-          .parties = RingParties::pair};
+  return {
+      .ring = {.slots = std::bit_ceil(most), .participants = 2, .parties = RingParties::pair},
+      .blocks = {.count = 2 * options.prefetch + 2,
+                 .bytes = (options.max_payload_bytes + kCacheLine - 1) / kCacheLine * kCacheLine}};
 }
 
 std::uint64_t a_seed() {
@@ -40,7 +36,7 @@ std::uint64_t a_seed() {
 
 Supervisor::Supervisor(ProcessPoolOptions options)
     : options_(std::move(options)),
-      geometry_(geometry_for(options_)),
+      segment_sizes_(sizes_for(options_)),
       watermarks_(options_.admission),
       bell_(Bell::create()),
       seat_(bell_.sleepers(), *this,

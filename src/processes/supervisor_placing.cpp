@@ -6,7 +6,6 @@
 
 #include <muster/base/quick_clock.hpp>
 #include <muster/policy/key_hash.hpp>
-#include <muster/queues/ring_extents.hpp>
 #include <muster/queues/ring_producer.hpp>
 
 #include "processes/supervisor.hpp"
@@ -75,17 +74,17 @@ bool Supervisor::send(Member& member, TaskRef& task, std::optional<Time> now) {
   contents.method = *method;
   contents.id = order.id;
   contents.flags = static_cast<std::uint16_t>(task->progress.attempts + 1);
+  std::optional<SharedBlocks::Number> block;
   if (order.payload.size() <= kInlinePayload) {
     std::memcpy(contents.payload.data(), order.payload.span().data(), order.payload.size());
-  } else if (const auto extent = write_extent(member, order.payload)) {
-    contents.extent = *extent;
   } else {
-    return false;
+    block = lend(member, order.payload);
+    if (!block) return false;
+    contents.extent = *block + 1;
   }
-  const SharedRing& ring = member.segment->ring();
-  const Submitted submitted = RingProducer(ring, kPoolIndex).submit(contents);
+  const Submitted submitted = RingProducer(member.segment->ring(), kPoolIndex).submit(contents);
   if (submitted.outcome != SubmitOutcome::submitted) {
-    if (contents.extent != 0) RingExtents(ring, kPoolIndex).free(contents.extent);
+    if (block) member.segment->blocks().put_back(*block);
     return false;
   }
   if (!now) {
@@ -93,9 +92,7 @@ bool Supervisor::send(Member& member, TaskRef& task, std::optional<Time> now) {
     task->progress.queued = *now;
   }
   note_sent(member, *task, *now);
-  member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation,
-                                          contents.extent != 0};
-  member.payload_extents += contents.extent != 0 ? 1 : 0;
+  member.flights[submitted.place.slot] = {std::move(task), submitted.place.generation, block};
   update_lists(member);
   return true;
 }
@@ -120,27 +117,20 @@ void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
 // What it has no longer, however that came.
 TaskRef Supervisor::take_back(Member& member, Flight& flight) {
   TaskRef task = std::move(flight.task);
-  member.payload_extents -= flight.has_extent ? 1 : 0;
+  if (flight.block) member.segment->blocks().payload_back(*flight.block);
   flight = {};
   if (--member.in_flight == 0) member.lowest_priority = kNoPriority;
   timeouts_.remove(*task);
   return task;
 }
 
-// Nothing: no extent is free, or there is no memory for it.
-std::optional<Tag> Supervisor::write_extent(Member& member, const Bytes& payload) {
-  // The other half is for results: a worker that could not hand one in would wait for ever.
-  if (member.payload_extents >= geometry_.extents / 2) return std::nullopt;
-  const RingExtents extents(member.segment->ring(), kPoolIndex);
-  const Allocated extent = extents.allocate();
-  if (extent.outcome != TakeOutcome::taken) return std::nullopt;
-  const std::span<std::byte> memory = extents.memory(extent.tag);
-  if (memory.size() < payload.size() || !member.segment->reserve(memory.data(), payload.size())) {
-    extents.free(extent.tag);
-    return std::nullopt;
-  }
-  std::memcpy(memory.data(), payload.span().data(), payload.size());
-  return extent.tag;
+// Nothing: no block is free, or there is no memory for it.
+std::optional<SharedBlocks::Number> Supervisor::lend(const Member& member, const Bytes& payload) {
+  SharedBlocks& blocks = member.segment->blocks();
+  const SharedBlocks::Taken taken = blocks.take(payload.size());
+  if (taken.outcome != SharedBlocks::Outcome::taken) return std::nullopt;
+  std::memcpy(blocks.own_memory(taken.block).data(), payload.span().data(), payload.size());
+  return taken.block;
 }
 
 // Behind all that it has.

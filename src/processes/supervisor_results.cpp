@@ -4,7 +4,6 @@
 
 #include <muster/base/log.hpp>
 #include <muster/base/quick_clock.hpp>
-#include <muster/queues/ring_extents.hpp>
 
 #include "processes/supervisor.hpp"
 
@@ -50,19 +49,28 @@ class Saying {
 
 thread_local Saying* Saying::innermost_ = nullptr;
 
-// Keeps an extent of a worker's memory until the last who looks at it is gone, also if the worker
-// and its pool have gone before.
-class PinnedExtent {
+// The worker may wait for it.
+void give_back(const WorkerSegment& segment, SharedBlocks::Number block) {
+  segment.blocks().give_back(block);
+  segment.ring().wake_for_room();
+}
+
+// Keeps a block of a worker's memory until the last who looks at it is gone, also if the worker and
+// its pool have gone before.
+class PinnedBlock {
  public:
-  PinnedExtent(std::shared_ptr<const WorkerSegment> segment, Tag extent) noexcept
-      : segment_(std::move(segment)), extent_(extent) {}
-  ~PinnedExtent() { RingExtents(segment_->ring(), kPoolIndex).free(extent_); }
-  PinnedExtent(const PinnedExtent&) = delete;
-  PinnedExtent& operator=(const PinnedExtent&) = delete;
+  PinnedBlock(std::shared_ptr<const WorkerSegment> segment, SharedBlocks::Number block) noexcept
+      : segment_(std::move(segment)), block_(block) {}
+  ~PinnedBlock() {
+    segment_->blocks().unpin();
+    give_back(*segment_, block_);
+  }
+  PinnedBlock(const PinnedBlock&) = delete;
+  PinnedBlock& operator=(const PinnedBlock&) = delete;
 
  private:
   const std::shared_ptr<const WorkerSegment> segment_;
-  const Tag extent_;
+  const SharedBlocks::Number block_;
 };
 
 }  // namespace
@@ -130,41 +138,64 @@ bool Supervisor::take_result(Member& member, const Settling& settling, Time now)
   const RingSupervisor rings(member.segment->ring(), kPoolIndex);
   Flight& flight = member.flights[settling.slot];
   if (!flight.task || flight.generation != settling.word.generation) return false;
-  const TaskResult& result = rings.result(settling);
+  const TaskResult result = rings.result(settling);
   const auto status = static_cast<ResultStatus>(result.status);
   const Duration took =
       result.run_ns == kLongRun ? now - flight.task->progress.began : Duration(result.run_ns);
-  const auto bytes = rings.result_payload(settling);
-  if (!bytes) return false;
-  Bytes value = keep_or_copy(member, settling, *bytes);
+  std::optional<Bytes> value = value_of(member, *flight.task, result);
+  if (!value) return false;
   rings.release(settling);
   TaskRef task = take_back(member, flight);
   note_end(member, *task, took);
-  member.failed += status != ResultStatus::value ? 1 : 0;
+  const bool is_good = status == ResultStatus::value || status == ResultStatus::part;
+  member.failed += is_good ? 0 : 1;
   switch (status) {
     case ResultStatus::value:
-      conclude(std::move(task), std::move(value));
+    case ResultStatus::part:
+      conclude(std::move(task), *std::move(value));
       return true;
     case ResultStatus::cancelled:
       task->progress.is_cancelled = true;
       [[fallthrough]];
     case ResultStatus::error:
-      after_failure(std::move(task), {.kind = FailureKind::error, .what = value.to_string()});
+      after_failure(std::move(task), {.kind = FailureKind::error, .what = value->to_string()});
       return true;
   }
   after_failure(std::move(task), {.kind = FailureKind::error, .what = "a result of unknown kind"});
   return true;
 }
 
-// A large one as a view of the worker's memory, as long as enough of that is left for others.
-Bytes Supervisor::keep_or_copy(const Member& member, const Settling& settling,
-                               std::span<const std::byte> bytes) {
-  const SharedRing& ring = member.segment->ring();
-  const bool is_spare = ring.free_extents_approx() > geometry_.extents / 2;
-  if (bytes.size() <= kInlineResult || !is_spare) return Bytes::copy_of(bytes);
-  const Tag kept = RingSupervisor(ring, kPoolIndex).keep_result(settling);
-  if (kept == 0) return Bytes::copy_of(bytes);
-  return Bytes::view_of(bytes, std::make_shared<PinnedExtent>(member.segment, kept));
+// Nothing: no correct worker says this.
+std::optional<Bytes> Supervisor::value_of(const Member& member, const ProcessTask& task,
+                                          const TaskResult& result) {
+  if (result.extent != 0) {
+    return keep_or_copy(member, {.block = result.extent - 1, .bytes = result.payload_bytes});
+  }
+  if (result.payload_bytes > kInlineResult) return std::nullopt;
+  if (static_cast<ResultStatus>(result.status) == ResultStatus::part) {
+    // Whoever sent the task has these bytes already.
+    PayloadPart part;
+    std::memcpy(&part, result.payload.data(), sizeof(part));
+    const Bytes& payload = task.order.payload;
+    const bool is_there =
+        part.offset <= payload.size() && part.bytes <= payload.size() - part.offset;
+    return is_there ? std::optional(payload.part(part.offset, part.bytes)) : std::nullopt;
+  }
+  return Bytes::copy_of(std::span(result.payload).first(result.payload_bytes));
+}
+
+// As a view of the worker's memory, as long as enough of that is left for others.
+std::optional<Bytes> Supervisor::keep_or_copy(const Member& member,
+                                              const SharedBlocks::Stated& stated) {
+  SharedBlocks& blocks = member.segment->blocks();
+  const auto bytes = blocks.read(stated);
+  if (!bytes) return std::nullopt;
+  if (bytes->size() > Bytes::kInsideBytes && blocks.pin()) {
+    return Bytes::view_of(*bytes, std::make_shared<PinnedBlock>(member.segment, stated.block));
+  }
+  Bytes copy = Bytes::copy_of(*bytes);
+  give_back(*member.segment, stated.block);
+  return copy;
 }
 
 bool Supervisor::is_collecting() const noexcept {

@@ -83,10 +83,9 @@ void Supervisor::launch(Member& member) {
   member.run = run;
   member.state = WorkerState::warming;
   member.flights.clear();
-  member.flights.resize(geometry_.slots);
+  member.flights.resize(segment_sizes_.ring.slots);
   member.in_flight = 0;
   member.room = room_of(member);
-  member.payload_extents = 0;
   member.lowest_priority = kNoPriority;
   member.past_tasks += std::exchange(member.tasks, 0);
   member.failed = 0;
@@ -104,7 +103,7 @@ void Supervisor::launch(Member& member) {
 }
 
 void Supervisor::prepare_ring(Member& member, LaunchOptions& launch) {
-  auto segment = std::make_shared<const WorkerSegment>(WorkerSegment::create(geometry_));
+  auto segment = std::make_shared<const WorkerSegment>(WorkerSegment::create(segment_sizes_));
   WorkerBoard& board = segment->board();
   board.worker = member.id;
   board.heartbeat_ns = static_cast<std::uint64_t>(options_.health.heartbeat.count());

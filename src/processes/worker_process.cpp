@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -14,7 +15,6 @@
 
 #include <muster/base/quick_clock.hpp>
 #include <muster/processes/process_figures.hpp>
-#include <muster/queues/ring_extents.hpp>
 #include <muster/sync/backoff.hpp>
 
 #include "processes/hello.hpp"
@@ -29,6 +29,18 @@ constexpr unsigned kLooksPerClock = 16;  // for a task, while spinning
 constexpr int kControl = 3;
 constexpr int kSegment = 4;
 constexpr int kBell = 5;
+
+// What a task gives that is its own payload, or some of it, need not go back: who sent it has it.
+std::optional<PayloadPart> part_of(std::span<const std::byte> payload, const Bytes& value) {
+  if (value.size() <= kInlineResult) return std::nullopt;
+  const std::less<const std::byte*> before;
+  const std::byte* const first = value.span().data();
+  const bool is_inside = !before(first, payload.data()) &&
+                         !before(payload.data() + payload.size(), first + value.size());
+  if (!is_inside) return std::nullopt;
+  return PayloadPart{.offset = static_cast<std::uint32_t>(first - payload.data()),
+                     .bytes = static_cast<std::uint32_t>(value.size())};
+}
 
 }  // namespace
 
@@ -181,11 +193,13 @@ void WorkerProcess::serve(const Claim& claim) {
 
 TaskResult WorkerProcess::run_task(Context& context, std::uint32_t method, const Claim& claim) {
   try {
-    const auto bytes = worker_.payload(claim);
+    const auto bytes = payload_of(claim);
     if (!bytes) throw std::runtime_error("the memory shared with the pool is damaged");
     // Nothing is copied: what the task wants to keep it must copy itself.
     const Bytes payload = Bytes::view_of(*bytes, nullptr);
-    return result_of(ResultStatus::value, registry_.run(method, context, payload));
+    const Bytes value = registry_.run(method, context, payload);
+    if (const auto part = part_of(*bytes, value)) return part_result(*part);
+    return result_of(ResultStatus::value, value);
   } catch (const std::exception& error) {
     return error_result(error.what());
   } catch (...) {
@@ -193,8 +207,22 @@ TaskResult WorkerProcess::run_task(Context& context, std::uint32_t method, const
   }
 }
 
+std::optional<std::span<const std::byte>> WorkerProcess::payload_of(const Claim& claim) const {
+  const TaskContents& contents = worker_.contents(claim);
+  if (contents.extent == 0) return worker_.payload(claim);
+  return segment_.blocks().read({.block = contents.extent - 1, .bytes = contents.payload_bytes});
+}
+
+TaskResult WorkerProcess::part_result(const PayloadPart& part) {
+  TaskResult result;
+  result.status = static_cast<std::uint32_t>(ResultStatus::part);
+  result.payload_bytes = sizeof(part);
+  std::memcpy(result.payload.data(), &part, sizeof(part));
+  return result;
+}
+
 TaskResult WorkerProcess::error_result(std::string_view what) {
-  const std::size_t most = segment_.ring().geometry().extent_bytes;
+  const std::size_t most = segment_.blocks().bytes_each();
   return result_of(ResultStatus::error, Bytes::copy_of(what.substr(0, most)));
 }
 
@@ -206,35 +234,33 @@ TaskResult WorkerProcess::result_of(ResultStatus status, const Bytes& value) {
     std::memcpy(result.payload.data(), value.span().data(), value.size());
     return result;
   }
-  const RingExtents extents(segment_.ring(), kWorkerIndex);
-  if (value.size() > segment_.ring().geometry().extent_bytes) {
+  SharedBlocks& blocks = segment_.blocks();
+  if (value.size() > blocks.bytes_each()) {
     return error_result("its result of " + std::to_string(value.size()) +
                         " bytes is more than max_payload_bytes of the pool allows");
   }
-  const Tag extent = await_extent();
-  const std::span<std::byte> memory = extents.memory(extent);
-  if (!segment_.reserve(memory.data(), value.size())) {
-    extents.free(extent);
+  const SharedBlocks::Taken taken = await_block(value.size());
+  if (taken.outcome == SharedBlocks::Outcome::no_memory) {
     return error_result("no memory for its result");
   }
-  std::memcpy(memory.data(), value.span().data(), value.size());
-  result.extent = extent;
+  std::memcpy(blocks.own_memory(taken.block).data(), value.span().data(), value.size());
+  result.extent = taken.block + 1;
   return result;
 }
 
-// The pool keeps enough of them for results, and frees those that it has read.
-Tag WorkerProcess::await_extent() const {
-  const RingExtents extents(segment_.ring(), kWorkerIndex);
+// The pool keeps half of them at most, and gives back what it has read.
+SharedBlocks::Taken WorkerProcess::await_block(std::size_t bytes) const {
+  using Outcome = SharedBlocks::Outcome;
+  SharedBlocks& blocks = segment_.blocks();
   const SharedSleepers sleepers = segment_.ring().sleepers(Awaited::room);
   for (;;) {
-    Allocated extent = extents.allocate();
-    if (extent.outcome == TakeOutcome::taken) return extent.tag;
+    SharedBlocks::Taken taken = blocks.take(bytes);
+    if (taken.outcome != Outcome::none_free) return taken;
     const SharedSleepers::Ticket ticket = sleepers.announce(kWorkerIndex);
-    extent = extents.allocate();
-    if (extent.outcome != TakeOutcome::empty) {
+    taken = blocks.take(bytes);
+    if (taken.outcome != Outcome::none_free) {
       sleepers.withdraw(ticket);
-      if (extent.outcome == TakeOutcome::taken) return extent.tag;
-      continue;  // contended: there is one
+      return taken;
     }
     sleepers.park(ticket, kForever);
   }

@@ -50,7 +50,9 @@ class WorkerProcess {
   void serve(const Claim& claim);
   [[nodiscard]] TaskResult run_task(Context& context, std::uint32_t method, const Claim& claim);
   [[nodiscard]] TaskResult result_of(ResultStatus status, const Bytes& value);
-  [[nodiscard]] Tag await_extent() const;
+  [[nodiscard]] std::optional<std::span<const std::byte>> payload_of(const Claim& claim) const;
+  [[nodiscard]] static TaskResult part_result(const PayloadPart& part);
+  [[nodiscard]] SharedBlocks::Taken await_block(std::size_t bytes) const;
   [[nodiscard]] TaskResult error_result(std::string_view what);
   void beat_for_ever();
   void beat();

@@ -1,4 +1,4 @@
-// worker_segment.cpp: a board in front of a ring.
+// worker_segment.cpp: a board, a ring, blocks.
 #include "processes/worker_segment.hpp"
 
 #include <new>
@@ -15,41 +15,49 @@ static_assert(sizeof(WorkerBoard) <= kBoardBytes, "the board has a page of its o
 
 }  // namespace
 
-WorkerSegment WorkerSegment::create(const RingGeometry& geometry) {
-  MUSTER_ASSERT(valid(geometry));
-  const RingLayout layout = layout_of(geometry);
-  WorkerSegment made(Segment::create(
-      "muster-worker",
-      {.bytes = kBoardBytes + layout.total_bytes, .reserved_bytes = kBoardBytes + layout.arena}));
-  new (made.segment_.memory().data()) WorkerBoard;
-  const AttachOutcome outcome = made.ring_.format(made.ring_memory(), geometry);
+WorkerSegment WorkerSegment::create(const Sizes& sizes) {
+  MUSTER_ASSERT(valid(sizes.ring));
+  const std::uint64_t before = kBoardBytes + SharedRing::bytes_for(sizes.ring);
+  WorkerSegment made(
+      Segment::create("muster-worker", {.bytes = before + sizes.blocks.total_bytes(),
+                                        .reserved_bytes = before + sizes.blocks.returns_bytes()}));
+  auto* const board = new (made.segment_->memory().data()) WorkerBoard;
+  board->blocks = sizes.blocks.count;
+  board->block_bytes = sizes.blocks.bytes;
+  const AttachOutcome outcome = made.ring_.format(made.ring_memory(), sizes.ring);
   MUSTER_ASSERT(outcome == AttachOutcome::attached, describe(outcome));
-  made.keep_own();
+  made.keep_own(sizes.blocks, SegmentSide::pool);
   return made;
 }
 
 WorkerSegment WorkerSegment::attach(FileDescriptor descriptor) {
   WorkerSegment made(Segment::attach(std::move(descriptor)));
-  const bool has_board = made.segment_.memory().size() > kBoardBytes;
-  const AttachOutcome outcome =
-      has_board ? made.ring_.attach(made.ring_memory()) : AttachOutcome::too_small;
-  if (outcome != AttachOutcome::attached) {
+  const auto refuse = [&](const char* why) {
     throw InvalidArgument({"descriptor", std::to_string(made.descriptor()),
-                           std::string("must be a worker's memory: ") + describe(outcome)});
-  }
-  made.keep_own();
+                           std::string("must be a worker's memory: ") + why});
+  };
+  const std::size_t size = made.segment_->memory().size();
+  const AttachOutcome outcome =
+      size > kBoardBytes ? made.ring_.attach(made.ring_memory()) : AttachOutcome::too_small;
+  if (outcome != AttachOutcome::attached) refuse(describe(outcome));
+  const BlockSizes blocks{made.board().blocks, made.board().block_bytes};
+  const std::uint64_t rest = size - kBoardBytes - SharedRing::bytes_for(made.ring_.geometry());
+  const bool fits = blocks.bytes <= rest && blocks.total_bytes() <= rest;
+  if (!fits) refuse("its blocks are larger than it is");
+  made.keep_own(blocks, SegmentSide::worker);
   return made;
 }
 
 // What the other side cannot spoil.
-void WorkerSegment::keep_own() {
-  reserved_.resize(ring_.geometry().extents);
+void WorkerSegment::keep_own(const BlockSizes& blocks, SegmentSide side) {
   positions_ = std::make_unique<PairPositions>();
   ring_.lane().keep_positions_in(*positions_);
+  const std::size_t offset = kBoardBytes + SharedRing::bytes_for(ring_.geometry());
+  blocks_ = std::make_unique<SharedBlocks>(*segment_, blocks, offset, side);
 }
 
 WorkerBoard& WorkerSegment::board() const noexcept {
-  return *std::launder(reinterpret_cast<WorkerBoard*>(segment_.memory().data()));
+  return *std::launder(reinterpret_cast<WorkerBoard*>(segment_->memory().data()));
 }
 
 WorkerReading WorkerSegment::read() const noexcept {
@@ -70,19 +78,8 @@ WorkerReading WorkerSegment::read() const noexcept {
           .utilisation = static_cast<double>(look(record.figures.utilisation)) / 100};
 }
 
-bool WorkerSegment::reserve(const std::byte* extent, std::size_t bytes) const noexcept {
-  const RingGeometry& geometry = ring_.geometry();
-  const auto offset = static_cast<std::size_t>(extent - segment_.memory().data());
-  const std::size_t arena = kBoardBytes + layout_of(geometry).arena;
-  std::size_t& known = reserved_[(offset - arena) / geometry.extent_bytes];
-  if (bytes <= known) return true;
-  if (!segment_.reserve({.offset = offset, .bytes = bytes})) return false;
-  known = bytes;
-  return true;
-}
-
 std::span<std::byte> WorkerSegment::ring_memory() const noexcept {
-  return segment_.memory().subspan(kBoardBytes);
+  return segment_->memory().subspan(kBoardBytes);
 }
 
 }  // namespace muster

@@ -1,12 +1,12 @@
 // worker_segment.hpp: the memory that a pool and one of its worker processes share.
 //
-//     board | ring, with its extents last
+//     board | ring | blocks
 //
 // Each worker has one of its own, so what a worker that goes mad writes there harms no other, and
 // all that a dead worker had is gone with it. The pool is participant 0 of the ring, the worker 1.
 //
 // Thread safety: the board's atomics are written by the side that is named, read racily by the
-// other; the ring sees to itself; reserve() by one thread of a process at a time.
+// other; the ring and the blocks see to themselves.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,12 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <muster/base/clock.hpp>
 #include <muster/processes/segment.hpp>
 #include <muster/queues/shared_ring.hpp>
+
+#include "processes/shared_blocks.hpp"
 
 namespace muster {
 
@@ -33,6 +34,12 @@ enum class ResultStatus : std::uint32_t {
   value,      // the payload is what the task gave
   error,      // the payload is what it threw, in words
   cancelled,  // it was called off before it began
+  part,       // the task gave some of its own payload: a PayloadPart says which
+};
+
+struct PayloadPart {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
 };
 
 // What a worker says of itself, at one moment or nearly so.
@@ -52,6 +59,8 @@ struct alignas(kCacheLine) WorkerBoard {
   std::uint64_t heartbeat_ns = 0;
   std::uint32_t worker = 0;       // its number in the pool
   std::uint32_t idle_policy = 0;  // a number of IdlePolicy
+  std::uint64_t block_bytes = 0;
+  std::uint32_t blocks = 0;  // of each side
 
   // Written by the worker; see WorkerReading.
   alignas(kCacheLine) Atomic<std::uint64_t> task;
@@ -63,8 +72,13 @@ struct alignas(kCacheLine) WorkerBoard {
 
 class WorkerSegment {
  public:
+  struct Sizes {
+    RingGeometry ring;
+    BlockSizes blocks;
+  };
+
   // Throws SystemFailure if there is no memory.
-  [[nodiscard]] static WorkerSegment create(const RingGeometry& geometry);
+  [[nodiscard]] static WorkerSegment create(const Sizes& sizes);
 
   // By the descriptor that was handed over. Throws InvalidArgument if it is something else.
   [[nodiscard]] static WorkerSegment attach(FileDescriptor descriptor);
@@ -72,21 +86,19 @@ class WorkerSegment {
   [[nodiscard]] WorkerBoard& board() const noexcept;
   [[nodiscard]] WorkerReading read() const noexcept;
   [[nodiscard]] const SharedRing& ring() const noexcept { return ring_; }
-  [[nodiscard]] int descriptor() const noexcept { return segment_.descriptor(); }
-
-  // Before so many bytes of an extent are touched, where its memory begins. False: there is no
-  // memory. Remembers what it has, since the kernel takes its time to find out.
-  [[nodiscard]] bool reserve(const std::byte* extent, std::size_t bytes) const noexcept;
+  [[nodiscard]] SharedBlocks& blocks() const noexcept { return *blocks_; }
+  [[nodiscard]] int descriptor() const noexcept { return segment_->descriptor(); }
 
  private:
-  explicit WorkerSegment(Segment segment) noexcept : segment_(std::move(segment)) {}
+  explicit WorkerSegment(Segment segment)
+      : segment_(std::make_unique<const Segment>(std::move(segment))) {}
   [[nodiscard]] std::span<std::byte> ring_memory() const noexcept;
-  void keep_own();
+  void keep_own(const BlockSizes& blocks, SegmentSide side);
 
-  Segment segment_;
+  std::unique_ptr<const Segment> segment_;
   SharedRing ring_;
-  std::unique_ptr<PairPositions> positions_;   // ours; the other side has its own
-  mutable std::vector<std::size_t> reserved_;  // bytes of each extent
+  std::unique_ptr<PairPositions> positions_;  // ours; the other side has its own
+  std::unique_ptr<SharedBlocks> blocks_;      // the same
 };
 
 }  // namespace muster

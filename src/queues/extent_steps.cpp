@@ -50,6 +50,7 @@ std::optional<SlotWord> meant_by(const SharedRing& ring, Tag extent) {
 }  // namespace
 
 bool fits(const SharedRing& ring, const StatedBytes& stated) noexcept {
+  if (ring.is_pair() && stated.extent != 0) return true;  // not ours: RingParties::pair
   const std::size_t room =
       stated.extent == 0 ? stated.inline_place.size() : ring.geometry().extent_bytes;
   return stated.count <= room;

@@ -97,9 +97,8 @@ Taken PairLane::collect() const noexcept {
     parts_.collected->store(position + 1, relaxed);                       // relaxed: ours alone
     if (seen.generation == life_at(position)) {
       if (seen.state == SlotState::done) {
-        const SlotWord mine = seen.taken(kPairSender);
-        word(slot).store(mine.bits(), relaxed);  // relaxed: nobody else looks at it
-        return {TakeOutcome::taken, slot, mine};
+        // Not written down: nobody looks at it until it is free.
+        return {TakeOutcome::taken, slot, seen.taken(kPairSender)};
       }
       if (seen.state == SlotState::free) continue;  // its worker died, and it was released
     }

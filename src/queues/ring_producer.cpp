@@ -8,7 +8,8 @@ namespace muster {
 
 Submitted RingProducer::submit_quietly(const TaskContents& contents) const noexcept {
   if (!fits(ring_, stated_by(contents))) return {SubmitOutcome::too_large};
-  if (contents.extent != 0 && !holds_extent(ring_, contents.extent, index_)) {
+  const bool has_extent = contents.extent != 0 && !ring_.is_pair();
+  if (has_extent && !holds_extent(ring_, contents.extent, index_)) {
     return {SubmitOutcome::not_held};
   }
   const Taken taken = ring_.take_free(index_);
@@ -22,7 +23,7 @@ Submitted RingProducer::submit_quietly(const TaskContents& contents) const noexc
   slot.contents = contents;
   // The reference stands, so whoever finds the slot finds the extent. If we die before the next
   // step the sweep frees both.
-  if (contents.extent != 0 &&
+  if (has_extent &&
       !attach_extent(ring_, contents.extent, index_, {taken.slot, ExtentUse::payload})) {
     return {SubmitOutcome::fenced};
   }

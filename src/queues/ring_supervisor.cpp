@@ -50,14 +50,13 @@ bool RingSupervisor::free_extent_of(const Settling& settling, ExtentUse use) con
 }
 
 HandOver RingSupervisor::release(const Settling& settling) const noexcept {
-  bool frees_extents = false;
+  if (ring_.is_pair()) return release_of_pair(settling);
   if (ring_.geometry().extents > 0) {
     // Extents before the slot: what is attached to one that is free would never be found.
     if (!still_ours(settling)) return HandOver::fenced;
-    frees_extents = free_extent_of(settling, ExtentUse::payload);
-    frees_extents |= free_extent_of(settling, ExtentUse::result);
+    free_extent_of(settling, ExtentUse::payload);
+    free_extent_of(settling, ExtentUse::result);
   }
-  if (ring_.is_pair()) return release_of_pair(settling, frees_extents);
   const SlotWord free = freed(settling.word, index_);
   if (!hand_over_slot(ring_, settling.slot, settling.word, free, CancelFlag::drop)) {
     return HandOver::fenced;
@@ -67,14 +66,12 @@ HandOver RingSupervisor::release(const Settling& settling) const noexcept {
   return HandOver::done;
 }
 
-HandOver RingSupervisor::release_of_pair(const Settling& settling,
-                                         bool frees_extents) const noexcept {
+HandOver RingSupervisor::release_of_pair(const Settling& settling) const noexcept {
   const PairLane& lane = ring_.lane();
   const SlotWord free = lane.free_word(settling.word);
   (void)hand_over_slot(ring_, settling.slot, settling.word, free, CancelFlag::drop);
   // It will never be done; its turn to be collected has to be passed.
   if (settling.word.state == SlotState::claimed) lane.publish_done(settling.slot, free);
-  if (frees_extents) ring_.wake_for_room();  // slots only we want
   return HandOver::done;
 }
 

@@ -39,7 +39,8 @@ bool RingWorker::cancelled(const Claim& claim) const noexcept {
 
 HandOver RingWorker::complete_quietly(const Claim& claim, const TaskResult& result) const noexcept {
   if (!fits(ring_, stated_by(result))) return HandOver::too_large;
-  if (result.extent != 0 && !holds_extent(ring_, result.extent, index_)) {
+  const bool has_extent = result.extent != 0 && !ring_.is_pair();
+  if (has_extent && !holds_extent(ring_, result.extent, index_)) {
     // One who was swept holds neither.
     const bool ours = same_but_flag(ring_.word(claim.slot), claim.word);
     return ours ? HandOver::not_held : HandOver::fenced;
@@ -53,8 +54,7 @@ HandOver RingWorker::complete_quietly(const Claim& claim, const TaskResult& resu
   place = result;
   // As in submit(): the reference first. If we die before the next step, there is no result yet;
   // whoever retries or releases the task frees the extent.
-  if (result.extent != 0 &&
-      !attach_extent(ring_, result.extent, index_, {claim.slot, ExtentUse::result})) {
+  if (has_extent && !attach_extent(ring_, result.extent, index_, {claim.slot, ExtentUse::result})) {
     return HandOver::fenced;
   }
   const SlotWord done = claim.word.moved(SlotState::done, index_);

@@ -36,7 +36,7 @@ bool valid(const RingGeometry& geometry) noexcept {
          (geometry.extents == 0) == (geometry.extent_bytes == 0) &&
          (geometry.parties == RingParties::many ||
           (geometry.parties == RingParties::pair && geometry.participants == 2 &&
-           std::has_single_bit(geometry.slots)));
+           std::has_single_bit(geometry.slots) && geometry.extents == 0));
 }
 
 RingLayout layout_of(const RingGeometry& geometry) noexcept {

@@ -11,17 +11,9 @@ namespace {
 constexpr RingGeometry kGeometry{.slots = 4, .participants = 2, .parties = RingParties::pair};
 constexpr RingGeometry kOneSlot{.slots = 1, .participants = 2, .parties = RingParties::pair};
 
-// Too few for four tasks with payload and result: some results go without.
-constexpr RingGeometry kWithExtents{
-    .slots = 4, .participants = 2, .extents = 6, .extent_bytes = 64, .parties = RingParties::pair};
-
 Steps sends(Ids ids) {
   return submits(kPairSender, ids);
 }
-Steps sends_large(Ids ids) {
-  return submits_large(kPairSender, ids);
-}
-
 void work(const SharedRing& ring) {
   work_one(ring, kPairWorker);
 }
@@ -35,7 +27,7 @@ void release_one(const SharedRing& ring) {
 Steps laps_later(const Steps& steps) {
   return [=](const SharedRing& ring) {
     for (std::uint32_t i = 0; i < ring.geometry().slots * 5 / 2; ++i) {
-      sends_large({1, 1})(ring);
+      sends({1, 1})(ring);
       work(ring);
       release_one(ring);
     }
@@ -104,22 +96,6 @@ std::vector<Operation> completions() {
   };
 }
 
-std::vector<Operation> completions_with_extents() {
-  const Steps allocate_two_and_free = allocates_two_and_frees(kPairWorker);
-  const Steps work_all = [](const SharedRing& ring) {
-    while (work_one(ring, kPairWorker)) {
-    }
-  };
-  return {
-      {"allocate and free", nothing, allocate_two_and_free, 0, 0},
-      {"free for a sender who sleeps", and_sleeps(nothing, Awaited::room, kPairSender),
-       allocate_two_and_free, 0, 0},
-      {"claim and complete with an extent", sends_large({1, 2}), work, 2, 2},
-      {"claim and complete with an extent laps later", laps_later(sends_large({1, 2})), work, 2, 2},
-      {"claim and complete until there is no extent", sends_large({1, 4}), work_all, 4, 4},
-  };
-}
-
 std::vector<Operation> submissions() {
   const auto submit_two = [](const SharedRing& ring) {
     std::array<TaskContents, 2> tasks{task(2), task(3)};
@@ -135,9 +111,6 @@ std::vector<Operation> submissions() {
       {"submit a batch", sends({1, 1}), submit_two, 1, 3},
       {"submit to a worker who sleeps", and_sleeps(nothing, Awaited::work, kPairWorker),
        sends({1, 1}), 0, 1},
-      {"submit with an extent", nothing, sends_large({1, 1}), 0, 1},
-      {"submit with an extent laps later", laps_later(sends_large({1, 2})), sends_large({3, 3}), 2,
-       3},
       {"cancel", sends({1, 2}), cancel, 2, 2},
   };
 }
@@ -147,19 +120,11 @@ void take_back_and_release(const SharedRing& ring) {
   if (taken.outcome == TakeOutcome::taken) RingSupervisor(ring, kPairSender).release(taken);
 }
 
-void deliver_kept(const SharedRing& ring) {
-  const RingSupervisor sender(ring, kPairSender);
-  const Settling settling = sender.collect();
-  const Tag kept = sender.keep_result(settling);
-  sender.release(settling);
-  RingExtents(ring, kPairSender).free(kept);
-}
-
 std::vector<Operation> settlements() {
-  const Steps one_done = [](const SharedRing& ring) { sends_large({1, 3})(ring), work(ring); };
+  const Steps one_done = [](const SharedRing& ring) { sends({1, 3})(ring), work(ring); };
   const Steps take_back_and_submit = [](const SharedRing& ring) {
     take_back_and_release(ring);
-    sends_large({4, 4})(ring);
+    sends({4, 4})(ring);
   };
   return {
       {"take back and release", one_done, take_back_and_release, 2, 3},
@@ -169,7 +134,6 @@ std::vector<Operation> settlements() {
       {"take back and submit another", one_done, take_back_and_submit, 2, 4},
       {"collect and release", one_done, release_one, 3, 3},
       {"collect and release laps later", laps_later(one_done), release_one, 3, 3},
-      {"collect, keep, release and free", one_done, deliver_kept, 3, 3},
   };
 }
 
@@ -187,19 +151,12 @@ TEST(PairKill, AWorkerWithTheOnlySlotMayDieAtAnyInstruction) {
                   {.geometry = kOneSlot, .dies = Dies::pair_worker});
 }
 
-TEST(PairKill, AWorkerWithExtentsMayDieAtAnyInstruction) {
-  kill_everywhere(completions_with_extents(),
-                  {.geometry = kWithExtents, .stride = 61, .dies = Dies::pair_worker});
-}
-
 TEST(PairKill, AWorkerOutlivesASenderThatSubmits) {
-  kill_everywhere(submissions(),
-                  {.geometry = kWithExtents, .stride = 29, .dies = Dies::pair_sender});
+  kill_everywhere(submissions(), {.geometry = kGeometry, .dies = Dies::pair_sender});
 }
 
 TEST(PairKill, AWorkerOutlivesASenderThatSettles) {
-  kill_everywhere(settlements(),
-                  {.geometry = kWithExtents, .stride = 61, .dies = Dies::pair_sender});
+  kill_everywhere(settlements(), {.geometry = kGeometry, .dies = Dies::pair_sender});
 }
 
 }  // namespace

@@ -146,7 +146,8 @@ void attach_to_broken(Bytes bytes, char how) {
     geometry.participants = 2;
     geometry.parties = RingParties::pair;
   }
-  geometry.extents = bytes.next() % 4U;
+  const std::uint32_t extents = bytes.next() % 4U;
+  geometry.extents = geometry.parties == RingParties::pair ? 0 : extents;
   geometry.extent_bytes = geometry.extents == 0 ? 0 : 64;
   const auto size = static_cast<std::size_t>(SharedRing::bytes_for(geometry));
   const AlignedBytes whole(size);

@@ -97,7 +97,7 @@ class MUSTER_API RingSupervisor {
  private:
   [[nodiscard]] bool still_ours(const Settling& settling) const noexcept;
   bool free_extent_of(const Settling& settling, ExtentUse use) const noexcept;
-  HandOver release_of_pair(const Settling& settling, bool frees_extents) const noexcept;
+  HandOver release_of_pair(const Settling& settling) const noexcept;
   std::uint32_t publish_lane(ParticipantIndex dead) const noexcept;
   [[nodiscard]] bool drop_result(Settling& settling) const noexcept;
   [[nodiscard]] Settling seize(SlotIndex slot, ParticipantIndex dead) const noexcept;

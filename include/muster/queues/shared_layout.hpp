@@ -36,7 +36,9 @@ enum class RingParties : std::uint32_t {
 
   // Two: participant 0 submits, cancels, takes back, collects and releases, participant 1 claims
   // and completes, each on one thread at a time. That takes half the time: see pair_lane.hpp. Tasks
-  // are not retried in their slot, only 1 is swept, and nobody is ever fenced.
+  // are not retried in their slot, only 1 is swept, and nobody is ever fenced. There are no
+  // extents: what does not fit into a slot the two lend each other (lent_blocks.hpp), and what a
+  // task says of it in `extent` and `payload_bytes` is passed on as it is.
   pair,
 };
 
@@ -54,7 +56,7 @@ struct RingGeometry {
   // Bytes of each: a multiple of 64, above 0 if there are any.
   std::uint32_t extent_bytes = 0;
 
-  // A pair has two participants, and a power of two of slots.
+  // A pair has two participants, a power of two of slots, and no extents.
   RingParties parties = RingParties::many;
 
   bool operator==(const RingGeometry&) const = default;

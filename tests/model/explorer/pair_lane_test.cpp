@@ -21,16 +21,11 @@ class Ledger {
   enum class Positions { shared, own };
   struct Sizes {
     std::uint32_t slots = 1;
-    std::uint32_t extents = 0;
     Positions positions = Positions::shared;
   };
 
   explicit Ledger(const Sizes& sizes)
-      : memory_({.slots = sizes.slots,
-                 .participants = 2,
-                 .extents = sizes.extents,
-                 .extent_bytes = sizes.extents == 0 ? 0U : 64U,
-                 .parties = RingParties::pair}) {
+      : memory_({.slots = sizes.slots, .participants = 2, .parties = RingParties::pair}) {
     if (sizes.positions == Positions::shared) return;
     of_sender_.lane().keep_positions_in(sender_positions_);
     of_worker_.lane().keep_positions_in(worker_positions_);
@@ -250,10 +245,6 @@ std::vector<Scenario> ways() {
       scenario({.name = "a result comes back, and the next task goes",
                 .before = submits(1),
                 .threads = {kWorksTwice, kSettlesAndSubmits}}),
-      scenario({.name = "the same where there are extents",
-                .sizes = {.extents = 1},
-                .before = submits(1),
-                .threads = {kWorks, kSettlesAndSubmits}}),
       scenario({.name = "two tasks, two slots",
                 .sizes = {.slots = 2},
                 .threads = {[](Ledger& l) { l.submit(1), l.submit(2); }, kWorksTwice}}),

@@ -4,7 +4,7 @@
  * generation in the slot's word (state, cancel flag, owner, generation). submit: load the next
  * slot's word, free?; store writing; contents; store ready. claim: load the word, ready and of this
  * life?; exchange it; store the position. complete: contents; result; store done; store the turn,
- * which is the life. collect: load the turn; load the word; done: store settling; free: its worker
+ * which is the life. collect: load the turn; load the word; done: it is ours; free: its worker
  * died, go on. release: store free. take_back: load the newest word, ready?; exchange it for
  * writing; store the position; release, by which the slot goes back by one life.
  * When the worker has died the sender sweeps: what was claimed becomes its own, to be released with
@@ -141,7 +141,6 @@
 #define READY 2
 #define CLAIMED 3
 #define DONE 4
-#define SETTLING 5
 
 #define WORD(state, flag, owner, generation) \
   ((state) | (flag) << 3 | (owner) << 4 | (generation) << 5)
@@ -175,6 +174,7 @@ byte crashes_left = CRASHES;
 /* For the properties only: by task, from bit 1 on; and which task is in a slot. */
 byte accepted, back, begun, ended, settled, called;
 byte holder[SLOTS];
+bool in_hand[SLOTS];            /* of the sender: collected, not released */
 
 /* What went wrong, in the words that pan prints. Asserted false at once: they cost no states. */
 bool claimed_twice, claimed_and_back, torn, flag_wrong, damaged, wrong_result, settled_twice;
@@ -629,8 +629,7 @@ inline collect() {
   :: atomic {
        STATE(w) == DONE && GENERATION(w) == LIFE_AT(collected) ->
        collected++;
-       w = MOVED(w, SETTLING, SENDER);
-       word[s] = w
+       in_hand[s] = true
      };
      atomic {
        drain_task();
@@ -665,10 +664,10 @@ inline collect() {
 }
 
 /* A slot that was collected, or was seized. */
-#define IS_OURS(w) (STATE(w) == SETTLING || (STATE(w) == CLAIMED && OWNER(w) == SENDER))
+#define IS_OURS(s) (in_hand[s] || (STATE(word[s]) == CLAIMED && OWNER(word[s]) == SENDER))
 
 inline release() {
-  atomic { w = word[s]; word[s] = WORD(FREE, 0, SENDER, FREE_LIFE(w)) };
+  atomic { w = word[s]; word[s] = WORD(FREE, 0, SENDER, FREE_LIFE(w)); in_hand[s] = false };
   if
   :: atomic {
        STATE(w) == CLAIMED ->
@@ -789,15 +788,15 @@ look:
   :: submit()
   :: take_back()
   :: collect()
-  :: atomic { IS_OURS(word[0]) -> s = 0 }; release()
+  :: atomic { IS_OURS(0) -> s = 0 }; release()
   :: atomic { cancels_left > 0 && CAN_BE_CALLED(word[0]) -> s = 0 }; cancel()
 #if SLOTS > 1
-  :: atomic { IS_OURS(word[1]) -> s = 1 }; release()
+  :: atomic { IS_OURS(1) -> s = 1 }; release()
   :: atomic { cancels_left > 0 && CAN_BE_CALLED(word[1]) -> s = 1 }; cancel()
 #endif
 #if SLOTS > 2
-  :: atomic { IS_OURS(word[2]) -> s = 2 }; release()
-  :: atomic { IS_OURS(word[3]) -> s = 3 }; release()
+  :: atomic { IS_OURS(2) -> s = 2 }; release()
+  :: atomic { IS_OURS(3) -> s = 3 }; release()
 #endif
   :: sweep()
   :: atomic {

@@ -41,6 +41,53 @@ TEST(ProcessPool, PayloadsAndResultsOfAllSizesComeThroughWhole) {
     std::string text(size, 'a');
     for (std::size_t i = 0; i < size; i += 97) text[i] = static_cast<char>('b' + i % 20);
     EXPECT_EQ(pool.exec("echo", text).get().text(), text) << size;
+    const std::string backwards(text.rbegin(), text.rend());
+    EXPECT_EQ(pool.exec("reverse", text).get().text(), backwards) << size;
+    if (size < 20) continue;
+    EXPECT_EQ(pool.exec("part", text).get().text(), text.substr(10, size - 20)) << size;
+  }
+}
+
+// What a task gives back of its payload is not moved again.
+TEST(ProcessPool, AnEchoIsWhatWasSentInTheVerySameMemory) {
+  ProcessPool pool({.workers = 1});
+  const Bytes payload(std::string(10'000, 'x'));
+  const Bytes whole = pool.exec("echo", payload).get();
+  EXPECT_EQ(whole.span().data(), payload.span().data());
+  const Bytes part = pool.exec("part", payload).get();
+  EXPECT_EQ(part.span().data(), payload.span().data() + 10);
+  EXPECT_EQ(part.size(), payload.size() - 20);
+  EXPECT_NE(pool.exec("reverse", payload).get().span().data(), payload.span().data());
+}
+
+TEST(ProcessPool, ManyLargeTasksInFlightAllComeBack) {
+  for (const unsigned prefetch : {1U, 8U}) {
+    ProcessPool pool({.workers = 2, .prefetch = prefetch});
+    std::vector<Future<Bytes>> futures;
+    const auto text = [](int i) { return std::string(1000, 'a') + std::to_string(i); };
+    for (int i = 0; i < 1000; ++i) futures.push_back(pool.exec("reverse", text(i)));
+    for (int i = 0; i < 1000; ++i) {
+      const std::string sent = text(i);
+      EXPECT_EQ(futures[static_cast<std::size_t>(i)].get().text(),
+                std::string(sent.rbegin(), sent.rend()));
+    }
+  }
+}
+
+// The worker may write to it only when the last who looks at it has let go.
+TEST(ProcessPool, AResultStaysAsItIsUntilItIsLetGo) {
+  ProcessPool pool({.workers = 1});
+  std::vector<Bytes> kept;
+  std::vector<std::string> expected;
+  for (std::size_t i = 0; i < 500; ++i) {
+    const std::string letters(500, static_cast<char>('a' + i % 26));
+    kept.push_back(pool.exec("reverse", letters).get());
+    expected.push_back(letters);
+    if (kept.size() > 7) {
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i % 7));
+      expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(i % 7));
+    }
+    for (std::size_t k = 0; k < kept.size(); ++k) ASSERT_EQ(kept[k].text(), expected[k]);
   }
 }
 
@@ -63,7 +110,8 @@ TEST(ProcessPool, LargeResultsOutliveTheirPool) {
   {
     ProcessPool pool({.workers = 1, .max_payload_bytes = 1 << 20});
     for (int i = 0; i < 20; ++i) {  // more than can be pinned
-      results.push_back(pool.exec("echo", std::string(200'000, static_cast<char>('a' + i))).get());
+      results.push_back(
+          pool.exec("reverse", std::string(200'000, static_cast<char>('a' + i))).get());
     }
   }
   for (int i = 0; i < 20; ++i) {

@@ -85,6 +85,12 @@ void add_bad_ones(Registry& registry) {
 Registry make_test_registry() {
   Registry registry;
   registry.add("echo", [](const Bytes& bytes) { return bytes; });
+  registry.add("part", [](const Bytes& bytes) { return bytes.part(10, bytes.size() - 20); });
+  registry.add("reverse", [](const Bytes& bytes) {
+    std::string text = bytes.to_string();
+    std::ranges::reverse(text);
+    return Bytes(std::move(text));
+  });
   registry.add("pid", [] { return static_cast<int>(getpid()); });
   registry.add("sum", [](int a, int b) { return a + b; });
   registry.add("size", [](const Bytes& bytes) { return bytes.size(); });
