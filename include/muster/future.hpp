@@ -78,7 +78,7 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
     if (before_->is_settled() && this->is_home()) this->run_if_unclaimed();
   }
 
-  void attend(const FutureStateBase& goal, Time deadline) noexcept override {
+  void attend(const FutureStateBase& goal, Time deadline) override {
     before_->attend(goal, deadline);
   }
   void stir() noexcept override { before_->stir(); }

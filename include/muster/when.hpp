@@ -77,7 +77,7 @@ class Gathering : public FutureState<Result> {
     for (FutureStateBase* const input : inputs_) input->help();
   }
 
-  void attend(const FutureStateBase& goal, Time deadline) noexcept override {
+  void attend(const FutureStateBase& goal, Time deadline) override {
     for (FutureStateBase* const input : inputs_) input->attend(goal, deadline);
   }
   void stir() noexcept override {

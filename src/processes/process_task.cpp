@@ -7,7 +7,7 @@
 
 namespace muster {
 
-void ProcessTask::attend(const FutureStateBase& goal, Time deadline) noexcept {
+void ProcessTask::attend(const FutureStateBase& goal, Time deadline) {
   supervisor_->attend({*this, goal}, deadline);
 }
 

@@ -66,7 +66,7 @@ class ProcessTask final : public FutureState<Bytes> {
   void conclude(std::exception_ptr error) noexcept { set_error(std::move(error)); }
   void tell() noexcept { settle(); }
 
-  void attend(const FutureStateBase& goal, Time deadline) noexcept override;
+  void attend(const FutureStateBase& goal, Time deadline) override;
   void stir() noexcept override;
   bool cancel() override;
   [[nodiscard]] std::string name() const override { return order.name; }

@@ -67,7 +67,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   StopResult stop(const StopOptions& options);
 
   // From ProcessTask.
-  void attend(const Seat::Errand& errand, Time deadline) noexcept;
+  void attend(const Seat::Errand& errand, Time deadline);
   void stir() noexcept { bell_.ring(); }
   bool cancel(ProcessTask& task);
 

@@ -269,7 +269,8 @@ bool Supervisor::have_results() const {
   return false;
 }
 
-void Supervisor::attend(const Seat::Errand& errand, Time deadline) noexcept {
+void Supervisor::attend(const Seat::Errand& errand, Time deadline) {
+  refuse_strategies();
   Saying::say_all();
   if (collects_for == this) {  // what follows a task waits for another one
     seat_.attend_nested(errand, deadline);

@@ -100,8 +100,9 @@ class MUSTER_API FutureStateBase {
 
   // Somebody is about to sleep until `goal` is settled: this, or something that waits for this.
   // Whoever can bring the result about himself does so, and returns when one of the two is settled,
-  // `deadline` has passed, or somebody else sees to it.
-  virtual void attend(const FutureStateBase& goal, Time deadline) noexcept {
+  // `deadline` has passed, or somebody else sees to it. Throws WouldDeadlock if that would wait for
+  // itself.
+  virtual void attend(const FutureStateBase& goal, Time deadline) {
     (void)goal;
     (void)deadline;
   }

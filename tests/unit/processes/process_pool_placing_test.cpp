@@ -147,12 +147,14 @@ TEST(ProcessPoolPlacing, YoursIsToldOfTasksThatEndAndOfWorkersThatComeAndGo) {
 
 TEST(ProcessPoolPlacing, YoursMayNotCallItsPool) {
   const auto witness = std::make_shared<Witness>();
-  ProcessPool pool({.workers = 2, .strategy = witness});
-  await_ready(pool, 2);
+  ProcessPool pool({.workers = 3, .strategy = witness});
+  await_ready(pool, 3);
   std::atomic<int> refused = 0;
   auto earlier = pool.exec("echo");
   earlier.wait();
+  auto running = pool.call<Bytes>("sleep_ms", 200);
   witness->on_select = [&] {
+    EXPECT_THROW((void)running.wait_for(1h), WouldDeadlock);
     EXPECT_THROW((void)earlier.cancel(), WouldDeadlock);
     EXPECT_THROW((void)pool.replay(1), WouldDeadlock);
     EXPECT_THROW((void)pool.exec("echo"), WouldDeadlock);
