@@ -236,8 +236,10 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // By whoever has the seat.
   std::vector<Verdict> spare_;  // an empty one with room
   struct {
-    std::vector<const SharedRing*> rings;  // where results may come; see buried_
-    std::uint64_t changes = 0;             // of the list, when these were written down
+    // Where results may come. Its own share of them: a worker may die while its ring is looked at.
+    std::vector<std::shared_ptr<const WorkerSegment>> segments;
+    std::size_t count = 0;      // of these; the others are left for next time
+    std::uint64_t changes = 0;  // of the list, when these were written down
   } watched_;
 
   // Guarded by mutex_.
@@ -274,9 +276,6 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   PoolSnapshot::BackPressure pressure_ MUSTER_GUARDED_BY(mutex_);
   BackPressure back_pressure_ MUSTER_GUARDED_BY(mutex_) = BackPressure::off;
   DeadLetters dead_letters_ MUSTER_GUARDED_BY(mutex_);
-  // Memory of workers that are dead. Whoever has the seat may still look at their rings, and lets
-  // them go when it has looked.
-  std::vector<std::shared_ptr<const WorkerSegment>> buried_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Verdict> verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock
   NewTask blank_task_ MUSTER_GUARDED_BY(mutex_);             // made when there was time for it
   std::uint64_t next_task_ MUSTER_GUARDED_BY(mutex_) = 1;

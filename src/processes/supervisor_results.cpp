@@ -217,10 +217,8 @@ std::vector<Verdict> Supervisor::take_verdicts() {
 // Settles outside of the lock: what follows a task may take its time, and may call the pool.
 std::size_t Supervisor::collect() {
   std::vector<Verdict> verdicts;
-  std::vector<std::shared_ptr<const WorkerSegment>> buried;
   {
     const MutexLock lock(mutex_);
-    if (!buried_.empty()) buried.swap(buried_);
     if (!have_results()) {
       watch_rings();
       return 0;
@@ -241,17 +239,20 @@ std::size_t Supervisor::collect() {
 
 void Supervisor::watch_rings() {
   if (watched_.changes == lists_.changes_approx()) return;
-  watched_.rings.clear();
-  for (const Member* const member : lists_.busy()) {
-    watched_.rings.push_back(&member->segment->ring());
+  const std::vector<Member*>& busy = lists_.busy();
+  if (watched_.segments.size() < busy.size()) watched_.segments.resize(busy.size());
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    // Most often it is the same as before; to share it costs more than to look.
+    if (watched_.segments[i] != busy[i]->segment) watched_.segments[i] = busy[i]->segment;
   }
+  watched_.count = busy.size();
   watched_.changes = lists_.changes_approx();
 }
 
 bool Supervisor::has_results_approx() const {
   if (watched_.changes != lists_.changes_approx()) return true;
-  for (const SharedRing* const ring : watched_.rings) {
-    if (ring->has_done()) return true;
+  for (std::size_t i = 0; i < watched_.count; ++i) {
+    if (watched_.segments[i]->ring().has_done()) return true;
   }
   return false;
 }

@@ -213,7 +213,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   update_lists(member);
   member.process = ProcessHandle();
   member.control.reset();
-  if (member.segment != nullptr) buried_.push_back(std::move(member.segment));
+  member.segment.reset();
   member.command.reset();
   member.health.reset();
   member.stays_down = member.state == WorkerState::failed && !options_.auto_restart;
