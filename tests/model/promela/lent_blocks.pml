@@ -3,15 +3,15 @@
  * The owner takes a block that it knows to be free, writes to it and lends it by a message, LOANS
  * times. When it knows of none it looks at the counts of all, and if none has changed it says that
  * it will sleep, looks once more, and sleeps until it is woken. READERS read what they were lent,
- * in two steps, as it can change meanwhile if somebody writes to it; they may hold it for as long as
- * they like, and give it back: one store of a count that nobody else writes, then a fence, then a
- * look at whether the owner sleeps.
+ * in two steps, as it can change meanwhile if somebody writes to it; they may hold it for as long
+ * as they like, and give it back: one store of a count that nobody else writes, then a fence, then
+ * a look at whether the owner sleeps.
  *
  * One step is one access to shared memory. With BUFFER the store of the count stays in a store
  * buffer until the fence, or until memory takes it by itself.
  *
- * Properties: what is read is what was lent (torn); no block is free twice (twice); nobody waits for
- * ever (invalid end state); at the end every block came back (kept).
+ * Properties: what is read is what was lent (torn); no block is free twice (twice); nobody waits
+ * for ever (invalid end state); at the end every block came back (kept).
  *
  * check: holds                  -DLOANS=4                      expect holds
  * check: one_block              -DBLOCKS=1                     expect holds
