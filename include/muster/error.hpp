@@ -41,6 +41,7 @@ enum class ErrorCode {
   malformed,
   task_failed,
   worker_crashed,
+  store_failed,
 };
 
 MUSTER_API std::string_view to_string(ErrorCode code);

@@ -55,6 +55,8 @@ std::string_view to_string(ErrorCode code) {
       return "task_failed";
     case ErrorCode::worker_crashed:
       return "worker_crashed";
+    case ErrorCode::store_failed:
+      return "store_failed";
   }
   return "unknown";
 }
