@@ -1,0 +1,46 @@
+// job.cpp: names.
+#include <algorithm>
+
+#include <muster/jobs/job.hpp>
+
+#include "jobs/store.hpp"
+
+namespace muster {
+
+std::string_view to_string(JobState state) {
+  switch (state) {
+    case JobState::available:
+      return "available";
+    case JobState::completed:
+      return "completed";
+    case JobState::dead:
+      return "dead";
+    case JobState::cancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(InstanceState state) {
+  switch (state) {
+    case InstanceState::processing:
+      return "processing";
+    case InstanceState::idle:
+      return "idle";
+    case InstanceState::paused:
+      return "paused";
+  }
+  return "unknown";
+}
+
+Store::~Store() = default;
+
+Over what_is_over(const Retention& retention, const JobRecord& job, WallTime now) {
+  if (job.state == JobState::available) return Over::nothing;
+  const Duration age = now - job.at;
+  if (job.state == JobState::dead) return age > retention.dead ? Over::all : Over::nothing;
+  if (age > std::max(retention.ids, retention.completed)) return Over::all;
+  return age > retention.completed ? Over::contents : Over::nothing;
+}
+
+}  // namespace muster

@@ -1,0 +1,108 @@
+// database.hpp: one connection to SQLite, and its statements.
+//
+//     Database database({.path = "jobs.db", .mode = Database::Mode::write});
+//     Statement& insert = ...;
+//     insert.bind(1, seq).bind(2, "text").run();
+//     for (Reading rows(select); rows.next();) use(select.integer(0), select.text(1));
+//
+// Errors: StoreFailure, in words for people: disk full, read-only, not a database, corrupt.
+//
+// Thread safety: none; a connection belongs to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace muster {
+
+class Database {
+ public:
+  enum class Mode { write, read };
+  struct Place {
+    std::string path = {};
+    Mode mode = Mode::write;
+    std::string vfs = {};  // empty: SQLite's own
+  };
+
+  explicit Database(const Place& place);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // Statements without results or parameters, several with semicolons between them.
+  void run(const std::string& sql);
+
+  // The first column of the first row.
+  [[nodiscard]] std::int64_t number(const std::string& sql);
+  [[nodiscard]] std::string word(const std::string& sql);
+
+  // Rows that the last statement changed.
+  [[nodiscard]] std::int64_t changes() const noexcept;
+
+  // Some errors end a transaction by themselves.
+  [[nodiscard]] bool is_in_transaction() const noexcept;
+
+  [[nodiscard]] sqlite3* handle() const noexcept { return handle_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  // Throws what `code` means, for what was attempted.
+  [[noreturn]] void fail(const std::string& attempt, int code) const;
+
+ private:
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+};
+
+// Compiled once, run often.
+class Statement {
+ public:
+  Statement(Database& database, std::string_view sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  // Parameters count from 1. What a text views must stay until the statement has run.
+  Statement& bind(int parameter, std::int64_t value);
+  Statement& bind(int parameter, std::string_view text);
+  Statement& bind(int parameter, const std::optional<std::string>& text);
+
+  // Without results. Can be bound anew afterwards.
+  void run();
+
+  // True: there is a row, to be read by the calls below.
+  [[nodiscard]] bool step();
+  void reset() noexcept;
+
+  // Columns count from 0.
+  [[nodiscard]] std::int64_t integer(int column) const noexcept;
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::optional<std::string> optional_text(int column) const;
+
+ private:
+  void check(int code, const char* attempt) const;
+
+  Database& database_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+// Resets a statement when it has been read, however that ends.
+class Reading {
+ public:
+  explicit Reading(Statement& statement) noexcept : statement_(statement) {}
+  ~Reading() { statement_.reset(); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  [[nodiscard]] bool next() { return statement_.step(); }
+
+ private:
+  Statement& statement_;
+};
+
+}  // namespace muster

@@ -1,0 +1,379 @@
+// store_test.cpp: what every store of jobs has to do alike.
+#include "jobs/store.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/base/random.hpp>
+
+#include "jobs/stores/memory/memory_store.hpp"
+#include "jobs/stores/sqlite/sqlite_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr WallTime at(int seconds) {
+  return WallTime(std::chrono::seconds(seconds));
+}
+
+// A store, and the way to close and open it again where it outlives its process.
+class Keeper {
+ public:
+  virtual ~Keeper() = default;
+  virtual Store& store() = 0;
+  virtual void reopen() = 0;
+};
+
+class MemoryKeeper final : public Keeper {
+ public:
+  Store& store() override { return store_; }
+  void reopen() override {}  // it is as if nothing had happened
+
+ private:
+  MemoryStore store_;
+};
+
+class SqliteKeeper final : public Keeper {
+ public:
+  SqliteKeeper() { reopen(); }
+  Store& store() override { return *store_; }
+  void reopen() override {
+    store_.reset();
+    store_ = std::make_unique<SqliteStore>(SqliteStore::Options{.path = folder_.file("jobs.db")});
+  }
+
+ private:
+  testing::TemporaryFolder folder_;
+  std::unique_ptr<SqliteStore> store_;
+};
+
+struct Kind {
+  const char* name;
+  std::function<std::unique_ptr<Keeper>()> make;
+};
+
+class StoreTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  StoreTest() : keeper_(GetParam().make()) { pool_ = store().open_pool("webhooks").number; }
+
+  Store& store() { return keeper_->store(); }
+  void reopen() { keeper_->reopen(); }
+
+  NewJob job(const std::string& id) const {
+    return {.pool = pool_, .id = id, .enqueued_at = at(1), .run_at = at(2), .event = "{}"};
+  }
+  std::vector<Inserted> insert(const std::vector<NewJob>& jobs) {
+    StoreBatch batch;
+    batch.jobs = jobs;
+    store().commit(batch, Durability::synced);
+    return batch.inserted;
+  }
+  JobSeq insert(const NewJob& job) { return insert(std::vector{job}).front().seq; }
+  StoreBatch::Settled settle(const Settlement& settlement) {
+    StoreBatch batch;
+    batch.settlements.push_back(settlement);
+    store().commit(batch, Durability::synced);
+    return batch.settled.front();
+  }
+  bool judge(const Verdict& verdict) {
+    StoreBatch batch;
+    batch.verdicts.push_back(verdict);
+    store().commit(batch, Durability::written);
+    return batch.judged.front();
+  }
+  std::vector<std::string> waiting() {
+    std::vector<std::string> ids;
+    store().load_waiting(pool_, [&](const JobRecord& record) { ids.push_back(record.id); });
+    return ids;
+  }
+
+  std::unique_ptr<Keeper> keeper_;
+  PoolNumber pool_ = 0;
+};
+
+using Words = std::vector<std::string>;
+
+TEST_P(StoreTest, APoolKeepsItsNumber) {
+  EXPECT_NE(store().open_pool("emails").number, pool_);
+  reopen();
+  EXPECT_EQ(store().open_pool("webhooks").number, pool_);
+}
+
+TEST_P(StoreTest, AJobIsKeptAsItWasGiven) {
+  NewJob given = job("w1");
+  given.key = "cust-7";
+  given.priority = -3;
+  given.turn = 9;
+  given.event = R"({"text":"grüße \u0000"})";
+  const JobSeq seq = insert(given);
+  reopen();
+  const auto found = store().find(pool_, "w1");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->seq, seq);
+  EXPECT_EQ(found->key, "cust-7");
+  EXPECT_EQ(found->priority, -3);
+  EXPECT_EQ(found->turn, 9U);
+  EXPECT_EQ(found->attempts, 0U);
+  EXPECT_EQ(found->state, JobState::available);
+  EXPECT_EQ(found->enqueued_at, at(1));
+  EXPECT_EQ(found->at, at(2));
+  const std::vector<JobBody> bodies = store().read(std::vector{seq});
+  ASSERT_EQ(bodies.size(), 1U);
+  EXPECT_EQ(bodies[0].id, "w1");
+  EXPECT_EQ(bodies[0].event, given.event);
+  EXPECT_EQ(bodies[0].enqueued_at, at(1));
+}
+
+TEST_P(StoreTest, AnIdIsTakenOnceInAPool) {
+  NewJob first = job("w1");
+  first.turn = 5;
+  const JobSeq seq = insert(first);
+  const std::vector<Inserted> again = insert({job("w2"), job("w1"), job("w2")});
+  EXPECT_TRUE(again[0].created);
+  EXPECT_FALSE(again[1].created);
+  EXPECT_EQ(again[1].seq, seq);
+  EXPECT_EQ(again[1].turn, 5U) << "of the one there is";
+  EXPECT_FALSE(again[2].created) << "duplicates in a batch are found, too";
+  EXPECT_EQ(again[2].seq, again[0].seq);
+  NewJob elsewhere = job("w1");
+  elsewhere.pool = store().open_pool("emails").number;
+  EXPECT_TRUE(insert(std::vector{elsewhere})[0].created);
+  EXPECT_EQ(waiting(), (Words{"w1", "w2"}));
+}
+
+TEST_P(StoreTest, SeqsGrowAlsoAfterItWasOpenedAgain) {
+  const JobSeq first = insert(job("a"));
+  reopen();
+  EXPECT_GT(insert(job("b")), first);
+}
+
+TEST_P(StoreTest, WhatWaitsIsLoadedInTheOrderItCame) {
+  for (const char* const id : {"c", "a", "b"}) insert(job(id));
+  settle({.seq = store().find(pool_, "a")->seq, .at = at(3)});
+  reopen();
+  EXPECT_EQ(waiting(), (Words{"c", "b"}));
+}
+
+TEST_P(StoreTest, OnlyTheFirstSettlementCounts) {
+  const JobSeq seq = insert(job("a"));
+  EXPECT_TRUE(settle({.seq = seq, .at = at(5), .result = "42"}).is_settled);
+  EXPECT_FALSE(settle({.seq = seq, .state = JobState::dead, .at = at(6)}).is_settled);
+  EXPECT_FALSE(settle({.seq = 999, .at = at(6)}).is_settled) << "nor of a job that does not exist";
+  reopen();
+  EXPECT_EQ(store().find(pool_, "a")->state, JobState::completed);
+  EXPECT_EQ(store().find(pool_, "a")->at, at(5));
+  EXPECT_EQ(store().result(seq), "42");
+}
+
+TEST_P(StoreTest, WhatAJobEnqueuesComesWithItsSettlementOrNotAtAll) {
+  const JobSeq seq = insert(job("a"));
+  const StoreBatch::Settled settled =
+      settle({.seq = seq, .at = at(5), .enqueued = {job("next"), job("a")}});
+  ASSERT_EQ(settled.inserted.size(), 2U);
+  EXPECT_TRUE(settled.inserted[0].created);
+  EXPECT_FALSE(settled.inserted[1].created);
+  EXPECT_TRUE(settle({.seq = seq, .at = at(6), .enqueued = {job("stale")}}).inserted.empty());
+  reopen();
+  EXPECT_TRUE(store().find(pool_, "next"));
+  EXPECT_FALSE(store().find(pool_, "stale"));
+}
+
+TEST_P(StoreTest, ARetryWaitsWithItsAttemptsAndTime) {
+  const JobSeq seq = insert(job("a"));
+  settle({.seq = seq,
+          .state = JobState::available,
+          .attempts = 2,
+          .at = at(77),
+          .error = AttemptError{.attempt = 2, .what = "no", .failed_at = at(7)}});
+  reopen();
+  const auto found = store().find(pool_, "a");
+  EXPECT_EQ(found->state, JobState::available);
+  EXPECT_EQ(found->attempts, 2U);
+  EXPECT_EQ(found->at, at(77));
+}
+
+TEST_P(StoreTest, DeadLettersTellEveryAttempt) {
+  for (const char* const id : {"a", "b", "c"}) {
+    const JobSeq seq = insert(job(id));
+    for (unsigned attempt = 1; attempt <= 2; ++attempt) {
+      settle({.seq = seq,
+              .state = attempt == 2 ? JobState::dead : JobState::available,
+              .attempts = attempt,
+              .at = at(10),
+              .error = AttemptError{.attempt = attempt,
+                                    .kind = FailureKind::crash,
+                                    .what = "fault " + std::to_string(attempt),
+                                    .failed_at = at(8)}});
+    }
+  }
+  reopen();
+  const auto page = store().dead_letters(pool_, {.limit = 2});
+  ASSERT_EQ(page.size(), 2U);
+  EXPECT_EQ(page[0].letter.id, "a");
+  EXPECT_EQ(page[0].letter.event, "{}");
+  EXPECT_EQ(page[0].letter.failed_at, at(10));
+  ASSERT_EQ(page[0].letter.errors.size(), 2U);
+  EXPECT_EQ(page[0].letter.errors[1].what, "fault 2");
+  EXPECT_EQ(page[0].letter.errors[1].kind, FailureKind::crash);
+  EXPECT_EQ(page[0].letter.errors[0].attempt, 1U);
+  const auto rest = store().dead_letters(pool_, {.after = page[1].seq});
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].letter.id, "c");
+}
+
+TEST_P(StoreTest, ADeadLetterMayBeReplayedOnce) {
+  const JobSeq seq = insert(job("a"));
+  const Verdict replay{.seq = seq, .from = JobState::dead, .to = JobState::available, .at = at(20)};
+  EXPECT_FALSE(judge(replay)) << "it is not dead";
+  settle({.seq = seq,
+          .state = JobState::dead,
+          .attempts = 3,
+          .at = at(10),
+          .error = AttemptError{.attempt = 3, .what = "no"}});
+  EXPECT_TRUE(judge(replay));
+  EXPECT_FALSE(judge(replay));
+  reopen();
+  EXPECT_EQ(store().find(pool_, "a")->attempts, 0U);
+  EXPECT_EQ(store().find(pool_, "a")->at, at(20));
+  EXPECT_TRUE(store().dead_letters(pool_, {}).empty());
+  EXPECT_EQ(waiting(), (Words{"a"}));
+}
+
+TEST_P(StoreTest, ACancelledJobIsNotSettled) {
+  const JobSeq seq = insert(job("a"));
+  EXPECT_TRUE(judge({.seq = seq, .at = at(3)}));
+  EXPECT_FALSE(settle({.seq = seq, .at = at(4)}).is_settled);
+  EXPECT_EQ(store().find(pool_, "a")->state, JobState::cancelled);
+}
+
+TEST_P(StoreTest, CountsAndPausesOfInstancesStay) {
+  for (const char* const id : {"a", "b", "c"}) insert(job(id));
+  StoreBatch batch;
+  for (const char* const id : {"a", "b"}) {
+    batch.settlements.push_back(
+        {.seq = store().find(pool_, id)->seq, .at = at(3), .place = {pool_, 4}});
+  }
+  batch.settlements.push_back({.seq = store().find(pool_, "c")->seq,
+                               .state = JobState::available,
+                               .attempts = 1,
+                               .at = at(3),
+                               .place = {pool_, 4}});
+  batch.pauses.push_back({.pool = pool_, .index = 2, .is_paused = true});
+  store().commit(batch, Durability::synced);
+  reopen();
+  PoolRecord record = store().open_pool("webhooks");
+  ASSERT_EQ(record.instances.size(), 2U);
+  for (const PoolRecord::Instance& instance : record.instances) {
+    EXPECT_EQ(instance.processed, instance.index == 4 ? 2U : 0U) << "a retry is not processed";
+    EXPECT_EQ(instance.is_paused, instance.index == 2);
+  }
+  EXPECT_FALSE(record.is_paused);
+  StoreBatch all;
+  all.pauses.push_back({.pool = pool_, .index = {}, .is_paused = true});
+  store().commit(all, Durability::synced);
+  reopen();
+  record = store().open_pool("webhooks");
+  EXPECT_TRUE(record.is_paused);
+  EXPECT_FALSE(record.instances[0].is_paused || record.instances[1].is_paused)
+      << "to resume all is to resume each";
+}
+
+TEST_P(StoreTest, WhatIsOverGoesInTwoSteps) {
+  const JobSeq done = insert(job("done"));
+  const JobSeq dead = insert(job("dead"));
+  insert(job("waits"));
+  settle({.seq = done, .at = at(100), .result = "1"});
+  settle({.seq = dead, .state = JobState::dead, .attempts = 1, .at = at(100)});
+  const Retention retention{.completed = 10s, .ids = 100s};
+  EXPECT_EQ(store().prune(retention, at(109), {}).removed, 0U);
+  EXPECT_EQ(store().prune(retention, at(111), {}).removed, 1U);
+  EXPECT_EQ(store().result(done), std::nullopt);
+  EXPECT_FALSE(insert(std::vector{job("done")})[0].created) << "its id is still known";
+  EXPECT_EQ(store().prune(retention, at(112), {}).removed, 0U) << "nothing is left to let go";
+  EXPECT_EQ(store().prune(retention, at(201), {}).removed, 1U);
+  EXPECT_FALSE(store().find(pool_, "done"));
+  EXPECT_TRUE(store().find(pool_, "dead")) << "kept for ever";
+  EXPECT_EQ(store().prune({.dead = 10s}, at(201), {}).removed, 1U) << "unless told otherwise";
+  EXPECT_EQ(waiting(), (Words{"waits"}));
+}
+
+TEST_P(StoreTest, PruningGoesOnWhereItStopped) {
+  for (int i = 0; i < 10; ++i) {
+    settle({.seq = insert(job(std::to_string(i))), .at = at(1)});
+  }
+  const Retention retention{.completed = 1s, .ids = 1s};
+  Store::Pruned pruned;
+  std::size_t removed = 0;
+  int calls = 0;
+  do {
+    pruned = store().prune(retention, at(100), {.after = pruned.next, .limit = 3});
+    removed += pruned.removed;
+    ++calls;
+  } while (pruned.next != 0);
+  EXPECT_EQ(removed, 10U);
+  EXPECT_EQ(calls, 4);
+}
+
+// Everything that can be done, at random, against what is expected of it.
+TEST_P(StoreTest, EqualsAModelUnderRandomOperations) {
+  struct Expected {
+    JobState state = JobState::available;
+    unsigned attempts = 0;
+  };
+  Random random(20261117);
+  std::map<std::string, Expected> model;
+  std::map<std::string, JobSeq> seqs;
+  for (int step = 0; step < 300; ++step) {
+    StoreBatch batch;
+    Words inserted;
+    Words settled;
+    for (std::uint64_t i = random.below(5); i > 0; --i) {
+      inserted.push_back(std::to_string(random.below(200)));
+      batch.jobs.push_back(job(inserted.back()));
+    }
+    for (const auto& [id, seq] : seqs) {
+      if (random.below(20) > 0) continue;
+      settled.push_back(id);
+      const bool retries = random.below(2) == 0;
+      batch.settlements.push_back({.seq = seq,
+                                   .state = retries ? JobState::available : JobState::completed,
+                                   .attempts = model[id].attempts + 1,
+                                   .at = at(step)});
+    }
+    store().commit(batch, Durability::written);
+    for (std::size_t i = 0; i < settled.size(); ++i) {
+      Expected& expected = model[settled[i]];
+      ASSERT_EQ(batch.settled[i].is_settled, expected.state == JobState::available);
+      if (!batch.settled[i].is_settled) continue;
+      expected = {batch.settlements[i].state, batch.settlements[i].attempts};
+    }
+    for (std::size_t i = 0; i < inserted.size(); ++i) {
+      ASSERT_EQ(batch.inserted[i].created, model.emplace(inserted[i], Expected{}).second);
+      seqs[inserted[i]] = batch.inserted[i].seq;
+    }
+    if (step % 50 == 0) reopen();
+  }
+  for (const auto& [id, expected] : model) {
+    const auto found = store().find(pool_, id);
+    ASSERT_TRUE(found) << id;
+    EXPECT_EQ(found->state, expected.state);
+    EXPECT_EQ(found->attempts, expected.attempts);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stores, StoreTest,
+    ::testing::Values(Kind{"memory", [] { return std::make_unique<MemoryKeeper>(); }},
+                      Kind{"sqlite", [] { return std::make_unique<SqliteKeeper>(); }}),
+    [](const auto& kind) { return std::string(kind.param.name); });
+
+}  // namespace
+}  // namespace muster

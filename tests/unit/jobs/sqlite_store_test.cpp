@@ -1,0 +1,148 @@
+// sqlite_store_test.cpp: what only a store in a file has to do: belong to one process, refuse what
+// is no store, and know what was being run.
+#include "jobs/stores/sqlite/sqlite_store.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "jobs/stores/sqlite/schema.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace muster {
+namespace {
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string path() const { return folder_.file("jobs.db"); }
+  [[nodiscard]] SqliteStore open() const { return SqliteStore({.path = path()}); }
+  [[nodiscard]] std::string refusal() const {
+    try {
+      const SqliteStore store({.path = path()});
+    } catch (const StoreFailure& failure) {
+      return failure.what();
+    }
+    return "";
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+bool says(const std::string& message, const std::string& words) {
+  return message.find(words) != std::string::npos;
+}
+
+TEST_F(SqliteStoreTest, BelongsToOneAtATime) {
+  {
+    const SqliteStore first = open();
+    const std::string message = refusal();
+    EXPECT_TRUE(says(message, "process " + std::to_string(getpid()) + " has it")) << message;
+    EXPECT_TRUE(says(message, path())) << message;
+  }
+  EXPECT_EQ(refusal(), "") << "free again";
+}
+
+TEST_F(SqliteStoreTest, WhatIsNoStoreIsRefusedAndNotChanged) {
+  const std::string text(10'000, 'x');
+  std::ofstream(path()) << text;
+  const std::string message = refusal();
+  EXPECT_TRUE(says(message, "it is no SQLite database")) << message;
+  std::ifstream file(path());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST_F(SqliteStoreTest, ADatabaseOfAnotherProgramIsRefused) {
+  Database({.path = path()}).run("CREATE TABLE theirs(x)");
+  EXPECT_TRUE(says(refusal(), "it is a database of another program")) << refusal();
+}
+
+TEST_F(SqliteStoreTest, ANewerVersionIsRefused) {
+  (void)open();
+  Database({.path = path()}).run("PRAGMA user_version = 99");
+  const std::string message = refusal();
+  EXPECT_TRUE(says(message, "its version is 99")) << message;
+  EXPECT_TRUE(says(message, "use a newer release")) << message;
+}
+
+TEST_F(SqliteStoreTest, AFolderThatDoesNotExistIsNamed) {
+  try {
+    const SqliteStore store({.path = folder_.file("nowhere/jobs.db")});
+    FAIL();
+  } catch (const StoreFailure& failure) {
+    EXPECT_TRUE(says(failure.what(), "nowhere/jobs.db")) << failure.what();
+    EXPECT_TRUE(says(failure.what(), "the folder must exist")) << failure.what();
+  }
+}
+
+TEST_F(SqliteStoreTest, ACorruptFileIsRefusedOrReadButNeverCrashes) {
+  {
+    SqliteStore store = open();
+    StoreBatch batch;
+    for (int i = 0; i < 200; ++i) {
+      batch.jobs.push_back({.pool = store.open_pool("p").number,
+                            .id = std::to_string(i),
+                            .event = std::string(100, 'e')});
+    }
+    store.commit(batch, Durability::synced);
+  }
+  std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(4096 + 8);
+  file << std::string(4096, '\x5a');
+  file.close();
+  try {
+    SqliteStore store({.path = path()});
+    store.load_waiting(store.open_pool("p").number, [](const JobRecord&) {});
+    FAIL() << "half of its first table is gone";
+  } catch (const StoreFailure& failure) {
+    EXPECT_TRUE(says(failure.what(), "corrupt")) << failure.what();
+  }
+}
+
+TEST_F(SqliteStoreTest, ACommitForWhichThereIsNoRoomChangesNothing) {
+  SqliteStore store({.path = path(), .max_pages = 40});
+  const PoolNumber pool = store.open_pool("p").number;
+  StoreBatch batch;
+  batch.jobs.push_back({.pool = pool, .id = "good", .event = "{}"});
+  batch.jobs.push_back({.pool = pool, .id = "large", .event = std::string(400'000, 'x')});
+  try {
+    store.commit(batch, Durability::synced);
+    FAIL();
+  } catch (const StoreFailure& failure) {
+    EXPECT_TRUE(says(failure.what(), "disk full")) << failure.what();
+    EXPECT_TRUE(says(failure.what(), "free space and retry")) << failure.what();
+  }
+  EXPECT_FALSE(store.find(pool, "good"));
+  batch.jobs.pop_back();
+  store.commit(batch, Durability::synced);
+  EXPECT_EQ(store.find(pool, "good")->seq, 1) << "and the store works on";
+}
+
+// What a process was running when it was killed is known to the next.
+TEST_F(SqliteStoreTest, KnowsWhatWasBeingRunWhenItsProcessDied) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    SqliteStore store({.path = path()});
+    store.note_running(0, 11);
+    store.note_running(7, 12);
+    store.note_running(3, 13);
+    store.note_running(3, 0);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  {
+    SqliteStore store = open();
+    EXPECT_EQ(store.take_interrupted(), (std::vector<JobSeq>{11, 12}));
+    EXPECT_TRUE(store.take_interrupted().empty());
+  }
+  EXPECT_TRUE(open().take_interrupted().empty());
+}
+
+}  // namespace
+}  // namespace muster
