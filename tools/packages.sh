@@ -5,11 +5,14 @@
 
 readonly packages_build=(g++-12 cmake ninja-build)
 readonly packages_export=(prometheus-cpp-dev libboost1.81-dev libboost-json1.81-dev)
+readonly packages_jobs=(libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libxxhash-dev
+  libhowardhinnant-date-dev tzdata)
 packages_node=(nodejs)
 # Some packages of Node bring npm along, and do not tolerate Debian's beside them.
 if ! command -v npm >/dev/null; then packages_node+=(npm); fi
-readonly packages_test=("${packages_build[@]}" "${packages_export[@]}" libgtest-dev libgmock-dev
-  libboost-context1.81-dev clang-19 libclang-rt-19-dev spin gcc python3 pkgconf git prometheus
+readonly packages_test=("${packages_build[@]}" "${packages_export[@]}" "${packages_jobs[@]}"
+  libgtest-dev libgmock-dev libboost-context1.81-dev clang-19 libclang-rt-19-dev spin gcc python3
+  pkgconf git prometheus
   lld-19 libc++-19-dev-wasm32  # the ring as a WebAssembly module
   "${packages_node[@]}")
 # shellcheck disable=SC2034  # used by ./dev
@@ -33,7 +36,8 @@ readonly -A sign_of=(
   [libconcurrentqueue-dev]=concurrentqueue/concurrentqueue.h
   [libthread-pool-dev]=thread_pool/thread_pool.hpp [gnuplot-nox]=gnuplot
   [prometheus-cpp-dev]=prometheus/text_serializer.h [libboost-json1.81-dev]=""
-  [prometheus]=prometheus [nodejs]=node [npm]=npm
+  [libsqlite3-dev]=sqlite3.h [libxxhash-dev]=xxhash.h [libhowardhinnant-date-dev]=date/tz.h
+  [tzdata]="" [prometheus]=prometheus [nodejs]=node [npm]=npm
   [lld-19]=wasm-ld-19 [libc++-19-dev-wasm32]=wasm32-wasi/c++/v1/atomic
   [g++-12-aarch64-linux-gnu]=aarch64-linux-gnu-g++-12 [qemu-user]=qemu-aarch64
 )

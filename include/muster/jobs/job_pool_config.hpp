@@ -1,0 +1,105 @@
+// job_pool_config.hpp: how a pool of jobs is defined.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <muster/base/api.hpp>
+#include <muster/jobs/job.hpp>
+#include <muster/jobs/job_context.hpp>
+#include <muster/jobs/job_error.hpp>
+#include <muster/policy/retry.hpp>
+
+namespace muster {
+
+// When a job may be tried again.
+struct JobRetry {
+  // With the first one, from 1 to 65535.
+  unsigned max_attempts = 3;
+
+  RetryDelay delay = exponential(std::chrono::seconds(1), std::chrono::minutes(5));
+
+  // Each delay is longer by a random share of it, at most this one: from 0 to 1.
+  double jitter = 0.1;
+  RetryOn retry_on = {};
+
+  // False: not worth another attempt. Unset: all are. One that throws counts as false.
+  std::function<bool(const JobError&)> is_retryable = {};
+};
+
+struct DeadLetterInfo {
+  std::string job_id = {};
+  unsigned attempts = 0;
+  WallTime enqueued_at{};
+  WallTime failed_at{};
+  std::uint32_t instance_index = 0;
+};
+
+struct EmptyInfo {
+  std::uint32_t instance_index = 0;
+  std::uint64_t processed = 0;
+};
+
+template <class Event>
+struct JobPoolConfig {
+  // Instances, each of which runs one job at a time: from 1 to 1024. There is no default.
+  unsigned concurrency = 0;
+
+  JobRetry retry = {};
+
+  // Called for each job, on a thread of the pool. What it throws makes the attempt fail.
+  std::function<void(JobContext& context, const Event& event)> execute = {};
+
+  // Called when a job has used up its attempts, after that is in the store. What it throws is
+  // logged; the dead letter stays.
+  std::function<void(const Event& event, const JobError& error, const DeadLetterInfo& info)>
+      on_dead_letter = {};
+
+  // Called when an instance has run its last job, once until it gets another.
+  std::function<void(const EmptyInfo& info)> on_empty = {};
+
+  // Bytes of an event as JSON: from 1 to 64 MiB.
+  std::size_t max_event_bytes = 1 << 20;
+};
+
+// The same for events as stores have them.
+struct JobPoolSetup {
+  unsigned concurrency = 0;
+  JobRetry retry = {};
+  std::function<void(JobContext& context, std::string_view event)> execute = {};
+  std::function<void(std::string_view event, const JobError& error, const DeadLetterInfo& info)>
+      on_dead_letter = {};
+  std::function<void(const EmptyInfo& info)> on_empty = {};
+  std::size_t max_event_bytes = 0;
+};
+
+// Every problem; empty: none.
+[[nodiscard]] MUSTER_API std::vector<BadField> validate(const JobPoolSetup& setup);
+
+template <class Event>
+JobPoolSetup setup_of(JobPoolConfig<Event> config) {
+  const std::size_t most = config.max_event_bytes;
+  JobPoolSetup setup{.concurrency = config.concurrency,
+                     .retry = std::move(config.retry),
+                     .on_empty = std::move(config.on_empty),
+                     .max_event_bytes = most};
+  if (config.execute) {
+    setup.execute = [execute = std::move(config.execute), most](JobContext& context,
+                                                                std::string_view event) {
+      execute(context, decode_event<Event>(event, {.max_bytes = most}));
+    };
+  }
+  if (config.on_dead_letter) {
+    setup.on_dead_letter = [handle = std::move(config.on_dead_letter), most](
+                               std::string_view event, const JobError& error,
+                               const DeadLetterInfo& info) {
+      handle(decode_event<Event>(event, {.max_bytes = most}), error, info);
+    };
+  }
+  return setup;
+}
+
+}  // namespace muster

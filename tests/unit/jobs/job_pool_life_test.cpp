@@ -1,0 +1,253 @@
+// job_pool_life_test.cpp: pools that are defined, paused, stopped and opened again.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "job_pool_testing.hpp"
+
+namespace muster::testing {
+namespace {
+
+class JobPoolLifeTest : public JobPoolTest {};
+
+TEST_P(JobPoolLifeTest, APausedInstanceBeginsNothing) {
+  const auto client = jobs_->define<Note>("notes", noting());
+  jobs_->start();
+  client.pause();
+  client.enqueue({.id = "a", .event = {"a", 0}});
+  EXPECT_EQ(client.drain(10s), DrainOutcome::paused);
+  EXPECT_EQ(client.status().instances[1].state, InstanceState::paused);
+  EXPECT_TRUE(witness_.seen().empty());
+  client.resume();
+  EXPECT_EQ(client.drain(10s), DrainOutcome::drained);
+  EXPECT_EQ(witness_.count("a0"), 1U);
+  client.pause(1);
+  EXPECT_EQ(client.instance_status(0).state, InstanceState::idle);
+  EXPECT_EQ(client.instance_status(1).state, InstanceState::paused);
+  EXPECT_THROW(client.pause(2), InvalidArgument);
+}
+
+TEST_P(JobPoolLifeTest, WhatAJobEnqueuesComesWithItsCompletion) {
+  const auto follow = jobs_->define<Note>("follow", noting());
+  Config config = noting();
+  config.retry = at_once(2);
+  config.execute = [&](JobContext& context, const Note& note) {
+    context.enqueue<Note>("follow", {.id = "after-" + note.customer, .event = {note.customer, 7}});
+    EXPECT_THROW(context.enqueue<Note>("nowhere", {.id = "x", .event = {}}), InvalidArgument);
+    if (note.customer == "bad") throw std::runtime_error("no");
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  client.enqueue({.id = "1", .event = {"good", 1}});
+  client.enqueue({.id = "2", .event = {"bad", 1}});
+  ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  ASSERT_EQ(follow.drain(10s), DrainOutcome::drained);
+  EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"good7"}));
+}
+
+TEST_P(JobPoolLifeTest, OnEmptyIsCalledOncePerTransition) {
+  std::atomic<int> empty = 0;
+  Config config = noting();
+  config.concurrency = 1;
+  config.on_empty = [&](const EmptyInfo& info) {
+    EXPECT_EQ(info.instance_index, 0U);
+    ++empty;
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  std::vector<Enqueue> many;
+  for (int i = 0; i < 50; ++i) many.push_back({.id = std::to_string(i), .event = {}});
+  client.enqueue_many(many);
+  (void)client.drain(10s);
+  while (empty == 0) std::this_thread::yield();
+  client.enqueue({.id = "more", .event = {}});
+  (void)client.drain(10s);
+  while (empty < 2) std::this_thread::yield();
+  (void)jobs_->stop();
+  EXPECT_EQ(empty, 2);
+}
+
+TEST_P(JobPoolLifeTest, WhatIsWrongIsRefusedWithItsFieldAndNothingIsEnqueued) {
+  const auto client = jobs_->define<Note>("notes", noting());
+  const auto refusal = [&](const Enqueue& job) {
+    try {
+      const std::vector<Enqueue> jobs{{.id = "good", .event = {}}, job};
+      client.enqueue_many(jobs);
+    } catch (const InvalidArgument& error) {
+      return error.bad_fields().front().field;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(refusal({.id = "", .event = {}}), "id");
+  EXPECT_EQ(refusal({.id = std::string(513, 'x'), .event = {}}), "id");
+  EXPECT_EQ(refusal({.id = "\xff", .event = {}}), "id");
+  EXPECT_EQ(refusal({.id = "x", .event = {}, .partition_key = ""}), "partition_key");
+  EXPECT_EQ(refusal({.id = "x", .event = {}, .priority = 40'000}), "priority");
+  EXPECT_EQ(refusal({.id = "x", .event = {std::string(2 << 20, 'x'), 1}}), "event");
+  EXPECT_EQ(client.cancel("good"), JobCancelOutcome::not_found) << "all or nothing";
+}
+
+TEST_P(JobPoolLifeTest, BadDefinitionsAreRefused) {
+  const auto refusal = [&](const std::string& name, const Config& config) {
+    try {
+      (void)jobs_->define<Note>(name, config);
+    } catch (const InvalidArgument& error) {
+      return error.bad_fields().front().field;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(refusal("notes", {.execute = noting().execute}), "concurrency");
+  EXPECT_EQ(refusal("notes", {.concurrency = 1}), "execute");
+  EXPECT_EQ(refusal("", noting()), "pool");
+  Config retry = noting();
+  retry.retry.max_attempts = 0;
+  EXPECT_EQ(refusal("notes", retry), "max_attempts");
+  EXPECT_EQ(refusal("notes", noting()), "none");
+  EXPECT_EQ(refusal("notes", noting()), "pool") << "twice";
+  EXPECT_THROW((void)jobs_->client<Note>("unknown"), InvalidArgument);
+  EXPECT_THROW((void)Jobs::open("mysql:x"), InvalidArgument);
+}
+
+TEST_P(LastingJobPoolTest, WaitingJobsGoOnAfterARestart) {
+  {
+    const auto client = jobs_->define<Note>("notes", noting());
+    for (int i = 0; i < 10; ++i) {
+      client.enqueue({.id = std::to_string(i), .event = {"n", i}, .partition_key = "k"});
+    }
+    client.pause(1);
+  }
+  reopen();
+  const auto client = jobs_->define<Note>("notes", noting());
+  jobs_->start();
+  EXPECT_EQ(client.instance_status(1).state, InstanceState::paused) << "that stays, too";
+  client.resume();
+  ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  const std::vector<std::string> seen = witness_.seen();
+  EXPECT_EQ(seen.size(), 10U);
+  EXPECT_TRUE(std::ranges::is_sorted(seen));
+  reopen();
+  EXPECT_EQ(jobs_->define<Note>("notes", noting()).status().total_processed, 10U);
+}
+
+TEST_P(LastingJobPoolTest, OtherConcurrencyReordersNoPartition) {
+  {
+    const auto client = jobs_->define<Note>("notes", noting());
+    std::vector<Enqueue> many;
+    for (int i = 0; i < 200; ++i) {
+      const std::string key = "k" + std::to_string(i % 17);
+      many.push_back({.id = std::to_string(i), .event = {key, i}, .partition_key = key});
+    }
+    client.enqueue_many(many);
+  }
+  for (const unsigned concurrency : {7U, 1U}) {
+    reopen();
+    std::mutex mutex;
+    std::map<std::string, std::vector<int>> done;
+    Config config = noting();
+    config.concurrency = concurrency;
+    std::atomic<int> left = 100;
+    config.execute = [&](JobContext&, const Note& note) {
+      const std::lock_guard lock(mutex);
+      done[note.customer].push_back(note.number);
+      --left;
+    };
+    const auto client = jobs_->define<Note>("notes", config);
+    jobs_->start();
+    if (concurrency == 7) {
+      while (left > 0) std::this_thread::yield();
+    } else {
+      ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+    }
+    (void)jobs_->stop();
+    for (const auto& [key, numbers] : done) EXPECT_TRUE(std::ranges::is_sorted(numbers)) << key;
+  }
+}
+
+TEST_P(JobPoolLifeTest, AStopHandsBackWhatItInterrupts) {
+  std::atomic<int> begun = 0;
+  Config config = noting();
+  config.retry = at_once(1);
+  config.execute = [&](JobContext& context, const Note&) {
+    ++begun;
+    std::atomic<bool> asked = false;
+    const std::stop_callback callback(context.stop_token(), [&] {
+      asked = true;
+      asked.notify_all();
+    });
+    asked.wait(false);
+    throw std::runtime_error("interrupted");
+  };
+  {
+    const auto client = jobs_->define<Note>("notes", config);
+    jobs_->start();
+    client.enqueue({.id = "a", .event = {"a", 1}});
+    while (begun == 0) std::this_thread::yield();
+    EXPECT_EQ(jobs_->stop().unfinished, 0U);
+    EXPECT_EQ(jobs_->stop().unfinished, 0U) << "twice";
+    EXPECT_TRUE(client.dead_letters().empty()) << "that was no attempt";
+  }
+  if (!lasts()) return;
+  reopen();
+  const auto client = jobs_->define<Note>("notes", noting());
+  jobs_->start();
+  ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  EXPECT_EQ(witness_.count("a1"), 1U);
+}
+
+TEST_P(LastingJobPoolTest, AnEventThatDoesNotMatchItsTypeIsADeadLetterAtOnce) {
+  struct Tester {
+    static JobPoolConfig<std::string> texts() {
+      return {.concurrency = 1, .execute = [](JobContext&, const std::string&) {}};
+    }
+  };
+  jobs_->define<std::string>("notes", Tester::texts())
+      .enqueue({.id = "old", .event = "not a struct"});
+  reopen();
+  const auto client = jobs_->define<Note>("notes", noting());
+  jobs_->start();
+  ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  const std::vector<DeadLetter> dead = client.dead_letters();
+  ASSERT_EQ(dead.size(), 1U);
+  EXPECT_EQ(dead[0].errors.size(), 1U);
+  EXPECT_NE(dead[0].errors[0].what.find("event does not match its type"), std::string::npos);
+}
+
+TEST_P(JobPoolLifeTest, ManyThreadsEnqueueAtOnceAndEachJobIsRunOnce) {
+  const auto client = jobs_->define<Note>("notes", noting());
+  jobs_->start();
+  std::atomic<int> created = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 8; ++thread) {
+      threads.emplace_back([&client, &created] {
+        for (int i = 0; i < 50; ++i) {
+          const std::string id = std::to_string(i);  // the same ids from all threads
+          const Durability durability = i % 2 == 0 ? Durability::synced : Durability::written;
+          created += client.enqueue({.id = id, .event = {"x", i}}, durability).created ? 1 : 0;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(created, 50);
+  ASSERT_EQ(client.drain(20s), DrainOutcome::drained);
+  const std::vector<std::string> seen = witness_.seen();
+  EXPECT_EQ(seen.size(), 50U);
+  EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 50U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, JobPoolLifeTest, ::testing::Values("memory", "sqlite"),
+                         [](const auto& store) { return std::string(store.param); });
+INSTANTIATE_TEST_SUITE_P(Stores, LastingJobPoolTest, ::testing::Values("sqlite"),
+                         [](const auto& store) { return std::string(store.param); });
+
+}  // namespace
+}  // namespace muster::testing
