@@ -1,0 +1,325 @@
+// job_kill_test.cpp: processes that run jobs of a file, killed at random moments, with a ledger of
+// what they were told and what they did.
+//
+// The ledger is a file that is only appended to, a line for each event, so that it survives them,
+// too. This program is also that of the processes. MUSTER_KILLS makes it longer.
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include <boost/describe.hpp>
+#include <gtest/gtest.h>
+
+#include <muster/base/random.hpp>
+#include <muster/job_pool.hpp>
+
+#include "jobs/stores/sqlite/sqlite_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Order {
+  int number = 0;  // from 1, in the order they are enqueued
+};
+BOOST_DESCRIBE_STRUCT(Order, (), (number))
+
+constexpr int kPartitions = 5;
+constexpr const char* kNode = "--job-node";
+
+std::string id_of(int number) {
+  return "order-" + std::to_string(number);
+}
+
+std::string key_of(int number) {
+  return "customer-" + std::to_string(number % kPartitions);
+}
+
+// A line is one write, which the kernel keeps whole.
+class Ledger {
+ public:
+  explicit Ledger(const std::string& path)
+      : file_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {}
+  ~Ledger() { close(file_); }
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  void note(const std::string& what, int number) const {
+    const std::string line = what + " " + std::to_string(number) + "\n";
+    if (write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
+  }
+
+ private:
+  const int file_;
+};
+
+// What a process is to do.
+struct Errand {
+  std::string store;
+  std::string ledger;
+  int first = 0;  // the number of its first order
+  int count = 0;  // of orders to be enqueued
+  bool drains = false;
+  int poison = 0;  // the order that kills whoever runs it
+};
+
+// Some one by one, some in batches, some again.
+void enqueue_orders(const JobClient<Order>& orders, const Errand& errand, const Ledger& ledger) {
+  const int end = errand.first + errand.count;
+  for (int number = errand.first; number < end;) {
+    const int batch = std::min(1 + number % 7, end - number);
+    std::vector<EnqueueOptions<Order>> jobs;
+    for (int i = 0; i < batch; ++i) {
+      EnqueueOptions<Order> job{.id = id_of(number + i), .event = {number + i}};
+      // Every third has no key, and may be run by anybody.
+      if ((number + i) % 3 != 0) job.partition_key = key_of(number + i);
+      jobs.push_back(std::move(job));
+    }
+    const EnqueueManyResult result = orders.enqueue_many(jobs);
+    for (int i = 0; i < batch; ++i) {
+      ledger.note(result.results[static_cast<std::size_t>(i)].created ? "created" : "known",
+                  number + i);
+    }
+    const int again = std::max(1, number - 10);
+    const bool is_new = orders.enqueue({.id = id_of(again), .event = {again}}).created;
+    ledger.note(is_new ? "created" : "known", again);
+    number += batch;
+  }
+}
+
+int run_node(const Errand& errand) {
+  const Ledger ledger(errand.ledger);
+  Jobs jobs = Jobs::open("sqlite:" + errand.store);
+  const auto mails = jobs.define<Order>(
+      "mails", {.concurrency = 2, .execute = [&](JobContext&, const Order& order) {
+                  ledger.note("mail", order.number);
+                }});
+  const auto orders = jobs.define<Order>(
+      "orders", {.concurrency = 3,
+                 .retry = {.max_attempts = errand.poison != 0 ? 3U : 10'000U, .delay = fixed(0ns)},
+                 .execute = [&](JobContext& context, const Order& order) {
+                   ledger.note("run", order.number);
+                   if (order.number == errand.poison) kill(getpid(), SIGKILL);
+                   context.enqueue<Order>("mails", {.id = id_of(order.number), .event = order});
+                 }});
+  jobs.start();
+  enqueue_orders(orders, errand, ledger);
+  if (!errand.drains) {
+    for (;;) pause();  // until it is killed
+  }
+  const bool is_done =
+      orders.drain(60s) == DrainOutcome::drained && mails.drain(60s) == DrainOutcome::drained;
+  return is_done && jobs.stop().unfinished == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+class Node {
+ public:
+  explicit Node(const Errand& errand) {
+    process_ = fork();
+    if (process_ != 0) return;
+    const std::vector<std::string> words{"/proc/self/exe",
+                                         kNode,
+                                         errand.store,
+                                         errand.ledger,
+                                         std::to_string(errand.first),
+                                         std::to_string(errand.count),
+                                         errand.drains ? "drains" : "stays",
+                                         std::to_string(errand.poison)};
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    execv("/proc/self/exe", arguments.data());
+    _exit(127);
+  }
+  void kill_now() {
+    kill(process_, SIGKILL);
+    (void)wait();
+  }
+  // As waitpid() says it.
+  int wait() {
+    int status = 0;
+    waitpid(process_, &status, 0);
+    return status;
+  }
+
+ private:
+  pid_t process_ = 0;
+};
+
+struct Line {
+  std::string what;
+  int number = 0;
+};
+
+std::vector<Line> lines_of(const std::string& path) {
+  std::vector<Line> lines;
+  std::ifstream file(path);
+  for (Line line; file >> line.what >> line.number;) lines.push_back(line);
+  return lines;
+}
+
+class JobKillTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string store() const { return folder_.file("jobs.db"); }
+  [[nodiscard]] std::string ledger() const { return folder_.file("ledger"); }
+
+  [[nodiscard]] std::uintmax_t ledger_bytes() const {
+    std::error_code none;  // there is none yet
+    const std::uintmax_t bytes = std::filesystem::file_size(ledger(), none);
+    return none ? 0 : bytes;
+  }
+
+  // Until it is so long, or no longer grows.
+  void wait_for_ledger(std::uintmax_t bytes) const {
+    constexpr int kPatience = 500;  // of 200 us
+    std::uintmax_t last = 0;
+    for (int looks = 0; looks < kPatience && ledger_bytes() < bytes; ++looks) {
+      usleep(200);
+      if (ledger_bytes() != last) looks = 0;
+      last = ledger_bytes();
+    }
+  }
+
+  // What a job enqueues is there if and only if it is completed.
+  void expect_all_or_nothing() const {
+    const SqliteStore opened({.path = store()});
+    Database database({.path = store(), .mode = Database::Mode::read});
+    EXPECT_EQ(database.number(
+                  "SELECT count(*) FROM job AS o LEFT JOIN job AS m ON m.id = o.id AND m.pool ="
+                  " (SELECT number FROM pool WHERE name = 'mails') WHERE o.pool ="
+                  " (SELECT number FROM pool WHERE name = 'orders') AND"
+                  " (o.state = 1) <> (m.seq IS NOT NULL)"),
+              0);
+  }
+
+  // What the store knows of an order, between two processes.
+  static std::optional<JobState> state_in(SqliteStore& store, const char* pool, int number) {
+    const auto found = store.find(store.open_pool(pool).number, id_of(number));
+    return found ? std::optional(found->state) : std::nullopt;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+int kills() {
+  const char* const chosen = std::getenv("MUSTER_KILLS");
+  return chosen != nullptr ? std::stoi(chosen) : 130;
+}
+
+TEST_F(JobKillTest, NothingIsLostSettledTwiceOrOutOfOrder) {
+  const std::uint64_t seed = std::random_device{}();
+  std::cout << "seed " << seed << std::endl;
+  Random random(seed);
+  int next = 1;
+  for (int round = 0; round < kills(); ++round) {
+    const int count = 20 + static_cast<int>(random.below(100));
+    const std::uintmax_t before = ledger_bytes();
+    Node node({.store = store(), .ledger = ledger(), .first = next, .count = count});
+    // When it has done so much, and somewhere in what comes next.
+    wait_for_ledger(before + random.below(3000));
+    usleep(static_cast<useconds_t>(random.below(3000)));
+    node.kill_now();
+    // The next one begins with those that this one may or may not have enqueued.
+    for (const Line& line : lines_of(ledger())) {
+      if (line.what == "created") next = std::max(next, line.number + 1);
+    }
+    expect_all_or_nothing();
+  }
+  Node last({.store = store(), .ledger = ledger(), .first = next, .count = 10, .drains = true});
+  ASSERT_EQ(last.wait(), 0) << "it did not come to an end";
+
+  std::set<int> acknowledged;
+  std::map<int, int> created;
+  std::map<int, int> runs;
+  std::map<std::string, int> newest;  // of each partition
+  for (const Line& line : lines_of(ledger())) {
+    if (line.what == "created" || line.what == "known") acknowledged.insert(line.number);
+    if (line.what == "created") ++created[line.number];
+    if (line.what != "run" || ++runs[line.number] > 1 || line.number % 3 == 0) continue;
+    int& before = newest[key_of(line.number)];
+    EXPECT_LT(before, line.number) << "of " << key_of(line.number);
+    before = line.number;
+  }
+  for (const auto& [number, times] : created) {
+    EXPECT_EQ(times, 1) << "created is a lie, for " << number;
+  }
+  EXPECT_GT(acknowledged.size(), static_cast<std::size_t>(kills()));
+  SqliteStore opened({.path = store()});
+  std::size_t again = 0;
+  for (const int number : acknowledged) {
+    EXPECT_GE(runs[number], 1) << number << " was acknowledged and never run";
+    EXPECT_EQ(state_in(opened, "orders", number), JobState::completed) << number;
+    EXPECT_EQ(state_in(opened, "mails", number), JobState::completed) << number;
+    again += runs[number] > 1 ? 1 : 0;
+  }
+  std::cout << acknowledged.size() << " jobs, " << kills() << " kills, " << again
+            << " jobs run more than once" << std::endl;
+}
+
+TEST_F(JobKillTest, AJobThatKillsItsProcessEndsAsADeadLetter) {
+  constexpr int kPoison = 4;
+  for (int death = 1; death <= 3; ++death) {
+    Node node({.store = store(),
+               .ledger = ledger(),
+               .first = 1,
+               .count = 10,
+               .drains = true,
+               .poison = kPoison});
+    const int status = node.wait();
+    EXPECT_TRUE(WIFSIGNALED(status)) << death;
+  }
+  Node last({.store = store(),
+             .ledger = ledger(),
+             .first = 1,
+             .count = 10,
+             .drains = true,
+             .poison = kPoison});
+  EXPECT_EQ(last.wait(), 0) << "three attempts are enough";
+  const std::vector<Line> lines = lines_of(ledger());
+  EXPECT_EQ(std::ranges::count_if(
+                lines, [](const Line& line) { return line.what == "run" && line.number == 4; }),
+            3);
+  SqliteStore opened({.path = store()});
+  for (int number = 1; number <= 10; ++number) {
+    EXPECT_EQ(state_in(opened, "orders", number),
+              number == kPoison ? JobState::dead : JobState::completed)
+        << number;
+  }
+  const auto letters = opened.dead_letters(opened.open_pool("orders").number, {});
+  ASSERT_EQ(letters.size(), 1U);
+  ASSERT_EQ(letters[0].letter.errors.size(), 3U);
+  for (const AttemptError& error : letters[0].letter.errors) {
+    EXPECT_EQ(error.kind, FailureKind::crash);
+    EXPECT_EQ(error.what, "the process that ran it died");
+  }
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  using namespace muster;
+  if (argc == 8 && std::string(argv[1]) == kNode) {
+    return run_node({.store = argv[2],
+                     .ledger = argv[3],
+                     .first = std::stoi(argv[4]),
+                     .count = std::stoi(argv[5]),
+                     .drains = std::string(argv[6]) == "drains",
+                     .poison = std::stoi(argv[7])});
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,130 @@
+// job_power_loss_test.cpp: the power goes at every operation of a store of jobs on its disk, and
+// what was not synced is lost, torn or garbage. What was acknowledged as synced must be there.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <muster/base/random.hpp>
+
+#include "jobs/stores/sqlite/sqlite_store.hpp"
+#include "support/power_loss_vfs.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace muster {
+namespace {
+
+using testing::LossModel;
+using testing::PowerLossVfs;
+using testing::Syncs;
+
+constexpr int kBatches = 14;
+constexpr int kJobs = 4;  // in each
+
+std::string id_of(int batch, int job) {
+  return std::to_string(batch) + "-" + std::to_string(job);
+}
+
+// Every third is not synced; each also settles a job of the one before, which enqueues another.
+Durability durability_of(int batch) {
+  return batch % 3 == 2 ? Durability::written : Durability::synced;
+}
+
+StoreBatch batch_of(int number, PoolNumber pool, JobSeq settled) {
+  StoreBatch batch;
+  for (int job = 0; job < kJobs; ++job) {
+    batch.jobs.push_back({.pool = pool, .id = id_of(number, job), .event = std::string(700, 'e')});
+  }
+  if (settled != 0) {
+    batch.settlements.push_back(
+        {.seq = settled,
+         .place = {pool, 0},
+         .enqueued = {{.pool = pool, .id = id_of(number, kJobs), .event = "{}"}}});
+  }
+  return batch;
+}
+
+// Until the power is gone. Says up to which batch all were synced.
+int work(const SqliteStore::Options& options) {
+  int acknowledged = -1;
+  try {
+    SqliteStore store(options);
+    const PoolNumber pool = store.open_pool("p").number;
+    JobSeq first = 0;
+    for (int number = 0; number < kBatches; ++number) {
+      StoreBatch batch = batch_of(number, pool, first);
+      store.commit(batch, durability_of(number));
+      first = batch.inserted.front().seq;
+      if (durability_of(number) == Durability::synced) acknowledged = number;
+      if (number % 5 == 4) {
+        (void)store.prune({.completed = Duration::zero(), .ids = Duration::max()},
+                          WallTime::clock::now(), {});
+      }
+    }
+  } catch (const StoreFailure&) {  // NOLINT(bugprone-empty-catch): the power is gone
+  }
+  return acknowledged;
+}
+
+// How many batches are there, from the first on; nothing if one is there in part, or out of turn.
+std::optional<int> batches_in(const std::string& path) {
+  SqliteStore store({.path = path});
+  const PoolNumber pool = store.open_pool("p").number;
+  int whole = 0;
+  for (int number = 0; number < kBatches; ++number) {
+    int found = 0;
+    const int jobs = number == 0 ? kJobs : kJobs + 1;
+    for (int job = 0; job < jobs; ++job) found += store.find(pool, id_of(number, job)) ? 1 : 0;
+    if (found != 0 && found != jobs) return std::nullopt;
+    if (found == jobs && whole != number) return std::nullopt;
+    if (found != jobs) continue;
+    ++whole;
+    if (number == 0) continue;
+    const bool is_settled = store.find(pool, id_of(number - 1, 0))->state == JobState::completed;
+    if (!is_settled) return std::nullopt;
+  }
+  Database database({.path = path, .mode = Database::Mode::read});
+  if (database.word("PRAGMA integrity_check") != "ok") return std::nullopt;
+  return whole;
+}
+
+// Cuts the power at every operation, and looks. Says how often something was missing or broken.
+int faults_of(Syncs syncs, const std::vector<LossModel>& models) {
+  int faults = 0;
+  std::uint64_t operations = 0;
+  for (std::uint64_t cut = 1; cut <= operations || cut == 1; ++cut) {
+    const testing::TemporaryFolder folder;
+    PowerLossVfs vfs({.syncs = syncs});
+    const SqliteStore::Options options{.path = folder.file("jobs.db"), .vfs = vfs.name()};
+    if (operations == 0) {
+      (void)work(options);
+      operations = vfs.figures().operations;
+      EXPECT_GT(operations, 100U);
+      continue;
+    }
+    vfs.cut_at_operation(cut);
+    const int acknowledged = work(options);
+    for (const LossModel model : models) {
+      Random random(cut);
+      vfs.restore_after_power_loss(random, folder.path(), model);
+      const std::optional<int> found = batches_in(options.path);
+      faults += found && *found > acknowledged ? 0 : 1;
+    }
+  }
+  return faults;
+}
+
+TEST(JobPowerLoss, WhatWasSyncedIsThereWhereverThePowerGoes) {
+  EXPECT_EQ(faults_of(Syncs::honoured, {LossModel::drop_all, LossModel::random_subset,
+                                        LossModel::torn_sectors, LossModel::garbage_sectors}),
+            0);
+}
+
+TEST(JobPowerLoss, ADiskThatDoesNotSyncIsFoundOut) {
+  EXPECT_GT(faults_of(Syncs::ignored, {LossModel::drop_all}), 10);
+}
+
+}  // namespace
+}  // namespace muster
