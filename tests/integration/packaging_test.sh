@@ -79,6 +79,25 @@ pkg_config_processes() {
   expect_greeting "$dir/commander"
 }
 
+find_jobs() {
+  local dir
+  dir=$(fresh find_jobs)
+  cp -r "$installed" "$dir/moved"
+  cmake_at "$dir/build" -S "$consumer" -DCMAKE_PREFIX_PATH="$dir/moved" -DCOMPONENTS=jobs
+  cmake --build "$dir/build" --target jobber
+  expect_greeting "$dir/build/jobber"
+}
+
+pkg_config_jobs() {
+  local dir flags
+  dir=$(fresh pkg_config_jobs)
+  export PKG_CONFIG_PATH
+  PKG_CONFIG_PATH=$(dirname "$(find "$installed" -name muster-jobs.pc)")
+  read -ra flags <<<"$(pkg-config --cflags --libs muster-jobs)"
+  "$CXX" "$consumer/jobber.cpp" "${flags[@]}" -std=c++20 -o "$dir/jobber"
+  expect_greeting "$dir/jobber"
+}
+
 pkg_config_export() {
   local dir flags
   dir=$(fresh pkg_config_export)
