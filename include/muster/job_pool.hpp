@@ -65,13 +65,15 @@ struct JobsOptions {
 
 [[nodiscard]] MUSTER_API std::vector<BadField> validate(const JobsOptions& options);
 
+class JobNode;
+class JobPoolState;
+
 namespace detail {
 
 // What a client needs of a pool, whatever its events are.
 class MUSTER_API JobPoolHandle {
  public:
-  struct Target;
-  explicit JobPoolHandle(Target target) noexcept;
+  JobPoolHandle(JobNode& node, JobPoolState& pool) noexcept : node_(&node), pool_(&pool) {}
 
   EnqueueManyResult enqueue(std::vector<EncodedJob> jobs, Durability durability) const;
   [[nodiscard]] JobPoolStatus status() const;
@@ -86,8 +88,8 @@ class MUSTER_API JobPoolHandle {
   [[nodiscard]] std::optional<std::string> result(std::string_view id) const;
 
  private:
-  void* node_;
-  void* pool_;
+  JobNode* node_;
+  JobPoolState* pool_;
 };
 
 }  // namespace detail

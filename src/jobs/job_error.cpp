@@ -16,4 +16,6 @@ StoreFailure::StoreFailure(const Words& words)
 
 StoreFailure::~StoreFailure() = default;
 
+UnreadableEvent::~UnreadableEvent() = default;
+
 }  // namespace muster

@@ -36,67 +36,49 @@ std::vector<BadField> validate(const JobsOptions& options) {
 
 namespace detail {
 
-struct JobPoolHandle::Target {
-  JobNode& node;
-  JobNode::Pool& pool;
-};
-
-namespace {
-
-JobNode& node_at(void* node) {
-  return *static_cast<JobNode*>(node);
-}
-JobNode::Pool& pool_at(void* pool) {
-  return *static_cast<JobNode::Pool*>(pool);
-}
-
-}  // namespace
-
-JobPoolHandle::JobPoolHandle(Target target) noexcept : node_(&target.node), pool_(&target.pool) {}
-
 EnqueueManyResult JobPoolHandle::enqueue(std::vector<EncodedJob> jobs,
                                          Durability durability) const {
-  return node_at(node_).enqueue(pool_at(pool_), std::move(jobs), durability);
+  return node_->enqueue(*pool_, std::move(jobs), durability);
 }
 
 JobPoolStatus JobPoolHandle::status() const {
-  return node_at(node_).status(pool_at(pool_));
+  return node_->status(*pool_);
 }
 
 InstanceStatus JobPoolHandle::instance_status(std::uint32_t index) const {
-  return node_at(node_).instance_status(pool_at(pool_), index);
+  return node_->instance_status(*pool_, index);
 }
 
 std::vector<WaitingJobStatus> JobPoolHandle::waiting(std::uint32_t index, std::size_t limit) const {
-  return node_at(node_).waiting(pool_at(pool_), index, limit);
+  return node_->waiting(*pool_, index, limit);
 }
 
 void JobPoolHandle::set_paused(std::optional<std::uint32_t> index, bool is_paused) const {
-  node_at(node_).set_paused(pool_at(pool_), index, is_paused);
+  node_->set_paused(*pool_, index, is_paused);
 }
 
 JobCancelOutcome JobPoolHandle::cancel(std::string_view id) const {
-  return node_at(node_).cancel(pool_at(pool_), id);
+  return node_->cancel(*pool_, id);
 }
 
 DrainOutcome JobPoolHandle::drain(std::optional<std::uint32_t> index, Duration timeout) const {
-  return node_at(node_).drain(pool_at(pool_), index, deadline_in(timeout));
+  return node_->drain(*pool_, index, deadline_in(timeout));
 }
 
 std::vector<DeadLetter> JobPoolHandle::dead_letters(std::size_t limit) const {
-  return node_at(node_).dead_letters(pool_at(pool_), limit);
+  return node_->dead_letters(*pool_, limit);
 }
 
 bool JobPoolHandle::replay(std::string_view id) const {
-  return node_at(node_).judge_dead(pool_at(pool_), id, JobState::available);
+  return node_->judge_dead(*pool_, id, JobState::available);
 }
 
 bool JobPoolHandle::discard(std::string_view id) const {
-  return node_at(node_).judge_dead(pool_at(pool_), id, JobState::cancelled);
+  return node_->judge_dead(*pool_, id, JobState::cancelled);
 }
 
 std::optional<std::string> JobPoolHandle::result(std::string_view id) const {
-  return node_at(node_).result(pool_at(pool_), id);
+  return node_->result(*pool_, id);
 }
 
 }  // namespace detail
@@ -124,11 +106,11 @@ Jobs::~Jobs() = default;
 
 detail::JobPoolHandle Jobs::define_pool(std::string_view name, JobPoolSetup setup) {
   JobNode::Pool& pool = state_->node.define(name, std::move(setup));
-  return detail::JobPoolHandle({state_->node, pool});
+  return {state_->node, pool};
 }
 
 detail::JobPoolHandle Jobs::handle_of(std::string_view name) const {
-  return detail::JobPoolHandle({state_->node, state_->node.pool(name)});
+  return {state_->node, state_->node.pool(name)};
 }
 
 void Jobs::start() {

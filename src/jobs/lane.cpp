@@ -61,7 +61,6 @@ void Lane::add(const WaitingJob& job) {
   const Place place = put(job);
   if (!job.partition) return announce(place);
   Partition& partition = partitions_[*job.partition];
-  ++partition.waiting;
   if (partition.head == kNowhere) {
     partition.head = partition.tail = place;
     announce_head(partition);
@@ -103,7 +102,6 @@ WaitingJob Lane::take_from(Heap& heap) {
   if (job.partition) {
     Partition& partition = partitions_.at(*job.partition);
     partition.is_busy = true;
-    --partition.waiting;
     partition.head = nodes_[place].next;
     if (partition.head == kNowhere) partition.tail = kNowhere;
   }
@@ -144,7 +142,6 @@ void Lane::retry(const WaitingJob& job) {
   Partition& partition = partitions_.at(*job.partition);
   MUSTER_ASSERT(partition.is_busy);
   partition.is_busy = false;
-  ++partition.waiting;
   nodes_[place].next = partition.head;
   partition.head = place;
   if (partition.tail == kNowhere) partition.tail = place;
@@ -162,7 +159,6 @@ std::optional<WaitingJob> Lane::remove(JobSeq seq) {
     return job;
   }
   Partition& partition = partitions_.at(*job.partition);
-  --partition.waiting;
   nodes_[place].is_removed = true;  // and out of its list when it would be next
   if (partition.head == place) announce_head(partition);
   if (partition.head == kNowhere && !partition.is_busy) partitions_.erase(*job.partition);
@@ -173,14 +169,6 @@ std::optional<WallTime> Lane::next_time() const {
   if (!keyless_.empty() || !heads_.empty()) return WallTime::min();
   if (later_.empty()) return std::nullopt;
   return later_.front().run_at;
-}
-
-Lane::Hottest Lane::hottest() const {
-  Hottest hottest;
-  for (const auto& [hash, partition] : partitions_) {
-    if (partition.waiting > hottest.waiting) hottest = {hash, partition.waiting};
-  }
-  return hottest;
 }
 
 std::vector<WaitingJob> Lane::list() const {

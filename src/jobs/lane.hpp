@@ -63,17 +63,8 @@ class Lane {
   // When take() may find something, if it finds nothing now and none is added or ends.
   [[nodiscard]] std::optional<WallTime> next_time() const;
 
-  [[nodiscard]] bool has(JobSeq seq) const { return places_.contains(seq); }
-
   // Jobs that wait, for their time or their turn.
   [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
-
-  // The partition with the most of them; 0 waiting: there is none.
-  struct Hottest {
-    PartitionHash partition = 0;
-    std::size_t waiting = 0;
-  };
-  [[nodiscard]] Hottest hottest() const;
 
   // All that wait, in no order.
   [[nodiscard]] std::vector<WaitingJob> list() const;
@@ -90,8 +81,7 @@ class Lane {
   struct Partition {
     Place head = kNowhere;
     Place tail = kNowhere;
-    std::uint32_t waiting = 0;  // without those that were removed
-    bool is_busy = false;       // one of its jobs is being run
+    bool is_busy = false;  // one of its jobs is being run
   };
 
   // What may be next: a job without a partition, or the head of one. Old ones are passed by when

@@ -21,6 +21,13 @@ std::vector<BadField> problems_of(std::string_view name) {
   return {{.field = "pool", .value = to_utf8(name), .rule = "must be 1 to 100 bytes of UTF-8"}};
 }
 
+std::set<JobSeq> set_of(const std::vector<JobSeq>& seqs) {
+  return {seqs.begin(), seqs.end()};
+}
+
+// For what has ended to be settled, at the end. If the store cannot, it is run once more.
+constexpr std::chrono::seconds kLastSettlements{10};
+
 }  // namespace
 
 std::vector<BadField> validate(const JobPoolSetup& setup) {
@@ -46,7 +53,8 @@ std::vector<BadField> validate(const JobPoolSetup& setup) {
 JobNode::JobNode(std::unique_ptr<Store> store, const Options& options)
     : options_(options),
       clock_(options.clock != nullptr ? *options.clock : real_clock()),
-      store_(std::move(store)) {
+      store_(std::move(store)),
+      interrupted_(set_of(store_->take_interrupted())) {
   GroupCommit::Listener& listener = *this;  // which others may not know
   commits_ = std::make_unique<GroupCommit>(*store_, listener, GroupCommit::Options{});
 }
@@ -91,6 +99,7 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
   Pool& made = *pool;
   by_number_.emplace(record.number, &made);
   pools_.emplace(name, std::move(pool));
+  load(made);
   return made;
 }
 
@@ -107,9 +116,6 @@ JobNode::Pool& JobNode::pool_of(PoolNumber number) const {
 void JobNode::start() {
   if (is_started_) throw InvalidArgument({"start()", "called twice", "must be called once"});
   is_started_ = true;
-  const std::vector<JobSeq> seqs = store_->take_interrupted();
-  const std::set<JobSeq> interrupted(seqs.begin(), seqs.end());
-  for (const auto& [name, pool] : pools_) load(*pool, interrupted);
   workers_ = std::make_unique<ThreadPool>(
       ThreadPoolOptions{.workers = std::clamp(runners_, 1U, kMostInstances),
                         .start = Start::lazy,
@@ -124,15 +130,13 @@ void JobNode::start() {
   (void)workers_->every(options_.prune_every, [this] { prune(); });
 }
 
-void JobNode::load(Pool& pool, const std::set<JobSeq>& interrupted) {
+void JobNode::load(Pool& pool) {
   std::vector<Taken> crashed;
   {
     const MutexLock lock(pool.mutex);
     const auto instances = static_cast<std::uint32_t>(pool.instances.size());
-    pool.loaded_to = 0;
     store_->load_waiting(pool.number, [&](const JobRecord& record) {
       pool.mutex.is_held();
-      pool.loaded_to = record.seq;
       WaitingJob job{.seq = record.seq,
                      .run_at = record.at,
                      .priority = record.priority,
@@ -140,7 +144,7 @@ void JobNode::load(Pool& pool, const std::set<JobSeq>& interrupted) {
       if (record.key) job.partition = partition_hash(*record.key);
       const std::uint32_t index = job.partition ? instance_of(*job.partition, instances)
                                                 : instance_of_turn(record.turn, instances);
-      if (interrupted.contains(record.seq)) {
+      if (interrupted_.contains(record.seq)) {
         Taken& taken = crashed.emplace_back();
         taken = {.job = job, .index = index, .home = index};
         if (!is_tried_again(pool, taken)) return;
@@ -210,7 +214,7 @@ std::size_t JobNode::stop(Time deadline) {
   }
   if (running > 0) return running;
   if (workers_ != nullptr) (void)workers_->stop();
-  (void)commits_->wait_settled(deadline);
+  (void)commits_->wait_settled(std::min(deadline, real_clock().now() + kLastSettlements));
   commits_->stop();
   return 0;
 }

@@ -41,6 +41,9 @@
 
 namespace muster {
 
+class JobPoolState;
+struct JobInstance;
+
 class JobNode final : private GroupCommit::Listener {
  public:
   struct Options {
@@ -49,8 +52,8 @@ class JobNode final : private GroupCommit::Listener {
     Clock* clock = nullptr;  // null: the real one
   };
 
-  // A pool, as clients hold it. Lives as long as the node.
-  class Pool;
+  // Lives as long as the node.
+  using Pool = JobPoolState;
 
   JobNode(std::unique_ptr<Store> store, const Options& options);
   ~JobNode() override;
@@ -63,7 +66,7 @@ class JobNode final : private GroupCommit::Listener {
   // Throws InvalidArgument if it was not defined.
   [[nodiscard]] Pool& pool(std::string_view name) const;
 
-  // Takes up what waits, and runs it. Once.
+  // Runs what waits. Once.
   void start();
 
   // Starts no more jobs, asks those that run to stop, and waits for them. Says how many still run
@@ -85,8 +88,8 @@ class JobNode final : private GroupCommit::Listener {
 
  private:
   class Context;
-  struct Instance;
   struct Taken;
+  using Instance = JobInstance;
 
   // The end of an attempt, before it is settled.
   struct Ended {
@@ -105,7 +108,7 @@ class JobNode final : private GroupCommit::Listener {
   };
 
   // Loading: node.cpp
-  void load(Pool& pool, const std::set<JobSeq>& interrupted);
+  void load(Pool& pool);
   bool is_tried_again(Pool& pool, Taken& taken);
   void settle_crash(Pool& pool, Taken& taken);
   void prune();
@@ -145,6 +148,7 @@ class JobNode final : private GroupCommit::Listener {
   const std::unique_ptr<Store> store_;
 
   // Written by define() and start(), before anything runs.
+  const std::set<JobSeq> interrupted_;  // by the death of the last process
   std::map<std::string, std::unique_ptr<Pool>, std::less<>> pools_;
   std::map<PoolNumber, Pool*> by_number_;
   std::uint32_t runners_ = 0;

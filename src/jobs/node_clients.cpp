@@ -185,14 +185,14 @@ JobCancelOutcome JobNode::cancel(Pool& pool, std::string_view id) {
       if (removed) break;
     }
     // Run, or about to be settled: the store does not know yet.
-    if (!removed && pool.is_started) return JobCancelOutcome::already_processing;
+    if (!removed) return JobCancelOutcome::already_processing;
   }
   GroupCommit::Request request;
   request.batch.verdicts.push_back({.seq = found->seq, .at = wall_now()});
   try {
     commits_->run(request);
   } catch (const StoreFailure&) {
-    if (removed) put_back(pool, home, *removed);
+    put_back(pool, home, *removed);
     throw;
   }
   pool.changed.notify_all();
@@ -255,10 +255,6 @@ bool JobNode::judge_dead(Pool& pool, std::string_view id, JobState to) {
   if (found->key) job.partition = partition_hash(*found->key);
   const std::uint32_t index = job.partition ? instance_of(*job.partition, pool.setup.concurrency)
                                             : instance_of_turn(found->turn, pool.setup.concurrency);
-  {
-    const MutexLock lock(pool.mutex);
-    if (!pool.is_started) return true;  // start() will load it
-  }
   put_back(pool, index, job);
   return true;
 }

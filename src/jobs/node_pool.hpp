@@ -4,15 +4,16 @@
 #pragma once
 
 #include <deque>
-#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "jobs/node.hpp"
 
 namespace muster {
 
 // One of a pool's lanes, and who runs it. Guarded by its pool's mutex.
-struct JobNode::Instance {
+struct JobInstance {
   std::uint32_t index = 0;
   std::uint32_t runner = 0;  // its number for the store
   Lane lane;
@@ -31,9 +32,9 @@ struct JobNode::Instance {
   JobProgress progress = {};
 };
 
-class JobNode::Pool {
+class JobPoolState {
  public:
-  Pool(std::string pool_name, JobPoolSetup pool_setup)
+  JobPoolState(std::string pool_name, JobPoolSetup pool_setup)
       : name(std::move(pool_name)), setup(std::move(pool_setup)) {}
 
   // Fixed when it was defined.
@@ -46,9 +47,8 @@ class JobNode::Pool {
   // Guarded by mutex.
   mutable Mutex mutex;
   ConditionVariable changed;  // something has ended, or was settled, paused, resumed
-  std::deque<Instance> instances MUSTER_GUARDED_BY(mutex);
+  std::deque<JobInstance> instances MUSTER_GUARDED_BY(mutex);
   bool is_started MUSTER_GUARDED_BY(mutex) = false;
-  std::optional<JobSeq> loaded_to MUSTER_GUARDED_BY(mutex);  // the last that start() found
   bool is_paused MUSTER_GUARDED_BY(mutex) = false;
   std::uint32_t turn MUSTER_GUARDED_BY(mutex) = 0;  // whose is the next job without a key
   std::uint64_t dead MUSTER_GUARDED_BY(mutex) = 0;

@@ -175,7 +175,7 @@ JobNode::Ended JobNode::execute(Pool& pool, const Taken& taken) {
   Context context(*this, pool, taken);
   try {
     pool.setup.execute(context, taken.body.event);
-  } catch (const EventError& error) {
+  } catch (const UnreadableEvent& error) {
     ended.outcome = {.failure = FailureKind::error, .what = error.what(), .is_retryable = false};
     ended.exception = std::current_exception();
   } catch (const std::exception& error) {
@@ -306,7 +306,6 @@ void JobNode::add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> i
     WaitingJob job{.seq = inserted[i].seq, .run_at = jobs[i].run_at, .priority = jobs[i].priority};
     if (jobs[i].key) job.partition = partition_hash(*jobs[i].key);
     const MutexLock lock(pool.mutex);
-    if (!pool.loaded_to || job.seq <= *pool.loaded_to) continue;  // load() sees or has seen it
     const auto instances = static_cast<std::uint32_t>(pool.instances.size());
     const std::uint32_t index = job.partition ? instance_of(*job.partition, instances)
                                               : instance_of_turn(jobs[i].turn, instances);

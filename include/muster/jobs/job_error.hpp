@@ -27,6 +27,15 @@ class MUSTER_API StoreFailure : public Error {
   ~StoreFailure() override;
 };
 
+// What is kept of an event does not match its pool's type any more: trying again would not help.
+class MUSTER_API UnreadableEvent : public Error {
+ public:
+  explicit UnreadableEvent(const std::string& message) : Error(ErrorCode::malformed, message) {}
+  UnreadableEvent(const UnreadableEvent&) = default;
+  UnreadableEvent& operator=(const UnreadableEvent&) = default;
+  ~UnreadableEvent() override;
+};
+
 // Why an attempt failed, for those who decide whether there is another, and for dead letters.
 struct JobError {
   FailureKind kind = FailureKind::error;

@@ -79,6 +79,16 @@ struct JobPoolSetup {
 // Every problem; empty: none.
 [[nodiscard]] MUSTER_API std::vector<BadField> validate(const JobPoolSetup& setup);
 
+// Throws UnreadableEvent: a handler may throw an EventError of its own.
+template <class Event>
+Event stored_event(std::string_view event, std::size_t most) {
+  try {
+    return decode_event<Event>(event, {.max_bytes = most});
+  } catch (const EventError& error) {
+    throw UnreadableEvent(error.what());
+  }
+}
+
 template <class Event>
 JobPoolSetup setup_of(JobPoolConfig<Event> config) {
   const std::size_t most = config.max_event_bytes;
@@ -89,14 +99,14 @@ JobPoolSetup setup_of(JobPoolConfig<Event> config) {
   if (config.execute) {
     setup.execute = [execute = std::move(config.execute), most](JobContext& context,
                                                                 std::string_view event) {
-      execute(context, decode_event<Event>(event, {.max_bytes = most}));
+      execute(context, stored_event<Event>(event, most));
     };
   }
   if (config.on_dead_letter) {
     setup.on_dead_letter = [handle = std::move(config.on_dead_letter), most](
                                std::string_view event, const JobError& error,
                                const DeadLetterInfo& info) {
-      handle(decode_event<Event>(event, {.max_bytes = most}), error, info);
+      handle(stored_event<Event>(event, most), error, info);
     };
   }
   return setup;

@@ -122,14 +122,6 @@ TEST(Lane, OnlyWhatHasNoPartitionIsGivenAway) {
   EXPECT_EQ(lane.size(), 1U);
 }
 
-TEST(Lane, KnowsItsHottestPartition) {
-  Lane lane;
-  EXPECT_EQ(lane.hottest().waiting, 0U);
-  for (JobSeq seq = 1; seq <= 5; ++seq) lane.add({.seq = seq, .partition = seq < 4 ? 7U : 8U});
-  EXPECT_EQ(lane.hottest().partition, 7U);
-  EXPECT_EQ(lane.hottest().waiting, 3U);
-}
-
 // The same rules without any heap or list.
 class PlainLane {
  public:
