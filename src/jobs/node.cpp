@@ -159,6 +159,7 @@ void JobNode::load(Pool& pool) {
 // A job that was being run when its process died has failed once more. It is not in a lane yet, so
 // that it can be settled without having been taken.
 bool JobNode::is_tried_again(Pool& pool, Taken& taken) {
+  pool.mutex.is_held();
   taken.after = after_attempt(
       retry_of(pool), {.failure = FailureKind::crash},
       {.attempts = taken.job.attempts, .now = wall_now(), .luck = pool.random.real()});

@@ -161,6 +161,7 @@ bool JobNode::read_body(Pool& pool, Taken& taken) {
 std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::take_from_others(Pool& pool,
                                                                               std::uint32_t index,
                                                                               WallTime now) {
+  pool.mutex.is_held();
   Instance* richest = nullptr;
   for (Instance& other : pool.instances) {
     if (other.index == index || other.is_paused) continue;

@@ -102,7 +102,6 @@ TEST_P(JobPoolTest, APartitionKeepsItsOrderThroughRetries) {
 }
 
 TEST_P(JobPoolTest, AnotherPartitionOfTheInstanceGoesOnWhileOneWaits) {
-  Door door;
   const auto client =
       jobs_->define<Note>("notes", {.concurrency = 1,
                                     .retry = {.max_attempts = 2, .delay = fixed(1h), .jitter = 0},
