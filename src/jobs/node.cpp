@@ -121,10 +121,13 @@ void JobNode::start() {
                         .start = Start::lazy,
                         .thread_name = "jobs"});
   for (const auto& [name, pool] : pools_) {
+    std::vector<DeadNews> untold;
     {
       const MutexLock lock(pool->mutex);
       pool->is_started = true;
+      untold.swap(pool->untold);
     }
+    for (DeadNews& news : untold) tell_dead(*pool, std::move(news));
     for (std::uint32_t index = 0; index < pool->setup.concurrency; ++index) wake(*pool, index);
   }
   (void)workers_->every(options_.prune_every, [this] { prune(); });

@@ -42,6 +42,7 @@
 namespace muster {
 
 class JobPoolState;
+struct DeadNews;
 struct JobInstance;
 
 class JobNode final : private GroupCommit::Listener {
@@ -128,7 +129,8 @@ class JobNode final : private GroupCommit::Listener {
   void settle(Pool& pool, const Taken& taken, Ended ended);
   [[nodiscard]] static RetryOptions retry_of(const Pool& pool);
   void tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t processed) const;
-  void tell_dead(const Pool& pool, const Taken& taken, const JobError& error) const;
+  void tell_dead(Pool& pool, DeadNews news);
+  void call_dead_letter(Pool& pool, const DeadNews& news) const;
 
   // Of the store: node_running.cpp
   void on_settled(const Settlement& settlement, const StoreBatch::Settled& settled) override;

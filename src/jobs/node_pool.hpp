@@ -4,9 +4,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "jobs/node.hpp"
 
@@ -32,6 +34,13 @@ struct JobInstance {
   JobProgress progress = {};
 };
 
+// What on_dead_letter will be told when the store has it.
+struct DeadNews {
+  std::string event;
+  JobError error;
+  DeadLetterInfo info;
+};
+
 class JobPoolState {
  public:
   JobPoolState(std::string pool_name, JobPoolSetup pool_setup)
@@ -50,7 +59,9 @@ class JobPoolState {
   std::deque<JobInstance> instances MUSTER_GUARDED_BY(mutex);
   bool is_started MUSTER_GUARDED_BY(mutex) = false;
   bool is_paused MUSTER_GUARDED_BY(mutex) = false;
-  std::uint32_t turn MUSTER_GUARDED_BY(mutex) = 0;  // whose is the next job without a key
+  std::uint32_t turn MUSTER_GUARDED_BY(mutex) = 0;           // whose is the next job without a key
+  std::map<JobSeq, DeadNews> news MUSTER_GUARDED_BY(mutex);  // not in the store yet
+  std::vector<DeadNews> untold MUSTER_GUARDED_BY(mutex);     // before start()
   std::uint64_t dead MUSTER_GUARDED_BY(mutex) = 0;
   std::uint64_t retries MUSTER_GUARDED_BY(mutex) = 0;
   Random random MUSTER_GUARDED_BY(mutex){0};

@@ -1,6 +1,7 @@
 // node_running.cpp: an instance takes its jobs one after the other.
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -252,8 +253,17 @@ void JobNode::settle(Pool& pool, const Taken& taken, Ended ended) {
     settlement.error = AttemptError{
         .attempt = error.attempt, .kind = error.kind, .what = error.what, .failed_at = now};
   }
+  if (taken.after.state == JobState::dead && pool.setup.on_dead_letter) {
+    const MutexLock lock(pool.mutex);
+    pool.news.emplace(taken.job.seq, DeadNews{.event = taken.body.event,
+                                              .error = error,
+                                              .info = {.job_id = taken.body.id,
+                                                       .attempts = taken.after.attempts,
+                                                       .enqueued_at = taken.body.enqueued_at,
+                                                       .failed_at = now,
+                                                       .instance_index = taken.index}});
+  }
   commits_->post(std::move(settlement));
-  if (taken.after.state == JobState::dead) tell_dead(pool, taken, error);
 }
 
 void JobNode::tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t processed) const {
@@ -265,32 +275,52 @@ void JobNode::tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t pr
   }
 }
 
-void JobNode::tell_dead(const Pool& pool, const Taken& taken, const JobError& error) const {
-  if (!pool.setup.on_dead_letter) return;
-  try {
-    pool.setup.on_dead_letter(taken.body.event, error,
-                              {.job_id = taken.body.id,
-                               .attempts = taken.after.attempts,
-                               .enqueued_at = taken.body.enqueued_at,
-                               .failed_at = wall_now(),
-                               .instance_index = taken.index});
-  } catch (const std::exception& thrown) {
-    MUSTER_LOG(LogLevel::error, "on_dead_letter of \"" << pool.name << "\" for job \""
-                                                       << taken.body.id << "\": " << thrown.what()
-                                                       << "; the dead letter is kept");
+// On a worker, since it is the user's code: the thread that commits must not wait for it.
+void JobNode::tell_dead(Pool& pool, DeadNews news) {
+  {
+    const MutexLock lock(pool.mutex);
+    if (!pool.is_started) return pool.untold.push_back(std::move(news));
   }
+  const auto told = std::make_shared<const DeadNews>(std::move(news));
+  try {
+    workers_->post([this, &pool, told] { call_dead_letter(pool, *told); });
+  } catch (const Stopped&) {
+    call_dead_letter(pool, *told);
+  }
+}
+
+void JobNode::call_dead_letter(Pool& pool, const DeadNews& news) const {
+  try {
+    pool.setup.on_dead_letter(news.event, news.error, news.info);
+  } catch (const std::exception& thrown) {
+    MUSTER_LOG(LogLevel::error, "on_dead_letter of \""
+                                    << pool.name << "\" for job \"" << news.info.job_id
+                                    << "\": " << thrown.what() << "; the dead letter is kept");
+  }
+  {
+    const MutexLock lock(pool.mutex);
+    --pool.instances[news.info.instance_index].unsettled;
+  }
+  pool.changed.notify_all();
 }
 
 void JobNode::on_settled(const Settlement& settlement, const StoreBatch::Settled& settled) {
   Pool& pool = pool_of(settlement.place.pool);
+  std::optional<DeadNews> news;
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[settlement.place.index];
-    --instance.unsettled;
     if (settled.is_settled && settlement.state != JobState::available) ++instance.processed;
     if (settlement.state == JobState::dead) ++pool.dead;
+    if (const auto found = pool.news.find(settlement.seq); found != pool.news.end()) {
+      news = std::move(found->second);
+      pool.news.erase(found);
+    } else {
+      --instance.unsettled;
+    }
   }
   pool.changed.notify_all();
+  if (news) tell_dead(pool, *std::move(news));  // counts as unsettled until it was told
   add_jobs(settlement.enqueued, settled.inserted);
 }
 

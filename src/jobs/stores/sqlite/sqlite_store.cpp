@@ -7,18 +7,22 @@
 namespace muster {
 
 SqliteStore::SqliteStore(const Options& options) : owner_(options.path) {
-  const MutexLock writing(writing_);
-  writer_ = std::make_unique<Writer>(options);
-  last_ = writer_->database.number("SELECT coalesce(max(seq), 0) FROM job");
-  const MutexLock reading(reading_);
+  {
+    const MutexLock lock(writing_);
+    writer_ = std::make_unique<Writer>(options);
+    last_ = writer_->database.number("SELECT coalesce(max(seq), 0) FROM job");
+  }
+  const MutexLock lock(reading_);
   reader_ = std::make_unique<Reader>(options);
 }
 
 // The reader first: the last connection to close checkpoints.
 SqliteStore::~SqliteStore() {
-  const MutexLock reading(reading_);
-  reader_.reset();
-  const MutexLock writing(writing_);
+  {
+    const MutexLock lock(reading_);
+    reader_.reset();
+  }
+  const MutexLock lock(writing_);
   writer_.reset();
 }
 
