@@ -50,63 +50,34 @@ find_package() {
   expect_greeting "$dir/build/consumer"
 }
 
-find_export() {
+# find_with COMPONENT PROGRAM: a user's project finds the component and builds the program with it.
+find_with() {
   local dir
-  dir=$(fresh find_export)
+  dir=$(fresh "find_$1")
   cp -r "$installed" "$dir/moved"
-  cmake_at "$dir/build" -S "$consumer" -DCMAKE_PREFIX_PATH="$dir/moved" \
-    "-DCOMPONENTS=threads;export"
-  cmake --build "$dir/build" --target exporter
-  expect_greeting "$dir/build/exporter"
+  cmake_at "$dir/build" -S "$consumer" -DCMAKE_PREFIX_PATH="$dir/moved" "-DCOMPONENTS=threads;$1"
+  cmake --build "$dir/build" --target "$2"
+  expect_greeting "$dir/build/$2"
 }
 
-find_processes() {
-  local dir
-  dir=$(fresh find_processes)
-  cp -r "$installed" "$dir/moved"
-  cmake_at "$dir/build" -S "$consumer" -DCMAKE_PREFIX_PATH="$dir/moved" -DCOMPONENTS=processes
-  cmake --build "$dir/build" --target commander
-  expect_greeting "$dir/build/commander"
-}
+find_export() { find_with export exporter; }
+find_jobs() { find_with jobs jobber; }
+find_processes() { find_with processes commander; }
 
-pkg_config_processes() {
+# pkg_config_with COMPONENT PROGRAM: the same by pkg-config.
+pkg_config_with() {
   local dir flags
-  dir=$(fresh pkg_config_processes)
+  dir=$(fresh "pkg_config_$1")
   export PKG_CONFIG_PATH
-  PKG_CONFIG_PATH=$(dirname "$(find "$installed" -name muster-processes.pc)")
-  read -ra flags <<<"$(pkg-config --cflags --libs muster-processes)"
-  "$CXX" "$consumer/commander.cpp" "${flags[@]}" -std=c++20 -o "$dir/commander"
-  expect_greeting "$dir/commander"
+  PKG_CONFIG_PATH=$(dirname "$(find "$installed" -name "muster-$1.pc")")
+  read -ra flags <<<"$(pkg-config --cflags --libs "muster-$1")"
+  "$CXX" "$consumer/$2.cpp" "${flags[@]}" -std=c++20 -o "$dir/$2"
+  expect_greeting "$dir/$2"
 }
 
-find_jobs() {
-  local dir
-  dir=$(fresh find_jobs)
-  cp -r "$installed" "$dir/moved"
-  cmake_at "$dir/build" -S "$consumer" -DCMAKE_PREFIX_PATH="$dir/moved" -DCOMPONENTS=jobs
-  cmake --build "$dir/build" --target jobber
-  expect_greeting "$dir/build/jobber"
-}
-
-pkg_config_jobs() {
-  local dir flags
-  dir=$(fresh pkg_config_jobs)
-  export PKG_CONFIG_PATH
-  PKG_CONFIG_PATH=$(dirname "$(find "$installed" -name muster-jobs.pc)")
-  read -ra flags <<<"$(pkg-config --cflags --libs muster-jobs)"
-  "$CXX" "$consumer/jobber.cpp" "${flags[@]}" -std=c++20 -o "$dir/jobber"
-  expect_greeting "$dir/jobber"
-}
-
-pkg_config_export() {
-  local dir flags
-  dir=$(fresh pkg_config_export)
-  export PKG_CONFIG_PATH
-  PKG_CONFIG_PATH=$(dirname "$(find "$installed" -name muster-export.pc)")
-  read -ra flags <<<"$(pkg-config --cflags --libs muster-export)"
-  "$CXX" "$consumer/exporter.cpp" "${flags[@]}" -std=c++20 -o "$dir/exporter"
-  expect_greeting "$dir/exporter"
-}
+pkg_config_export() { pkg_config_with export exporter; }
+pkg_config_jobs() { pkg_config_with jobs jobber; }
+pkg_config_processes() { pkg_config_with processes commander; }
 
 pkg_config() {
   local dir flags
