@@ -1,12 +1,15 @@
 // shared_blocks.cpp: where blocks stand, and what is behind them.
 #include "processes/shared_blocks.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include <muster/sync/cache_line.hpp>
 
 namespace muster {
 namespace {
+
+constexpr std::size_t kWarmBytes = 2048;  // as many lines as a CPU fetches at once, or so
 
 std::span<LentBlocks::Returns> returns_at(const Segment& segment, const BlockSizes& sizes,
                                           std::size_t offset) {
@@ -48,6 +51,15 @@ SharedBlocks::Taken SharedBlocks::take(std::size_t bytes) noexcept {
   return {Outcome::taken, *block};
 }
 
+void SharedBlocks::warm_next(std::size_t bytes) const noexcept {
+  const std::optional<Number> block = own_.next();
+  if (!block) return;
+  const std::byte* const begin = own_memory(*block).data();
+  for (std::size_t at = 0; at < std::min(bytes, kWarmBytes); at += kCacheLine) {
+    prefetch_for_write(begin + at);
+  }
+}
+
 std::span<std::byte> SharedBlocks::memory(SegmentSide side, Number block) const noexcept {
   const std::size_t first = side == SegmentSide::pool ? 0 : sizes_.count;
   return segment_.memory().subspan(arena_ + (first + block) * sizes_.bytes, sizes_.bytes);
@@ -63,9 +75,8 @@ std::span<std::byte> SharedBlocks::memory(SegmentSide side, Number block) const 
 }
 
 bool SharedBlocks::pin() noexcept {
-  // relaxed: a count; only who collects adds to it, one at a time.
-  if (pinned_.load(relaxed) >= sizes_.count / 2) return false;
-  pinned_.fetch_add(1, relaxed);  // relaxed: as above
+  if (pins_ - unpins_.load(relaxed) >= sizes_.count / 2) return false;  // relaxed: a count
+  ++pins_;
   return true;
 }
 

@@ -6,7 +6,7 @@
 // at it is gone. All are as large as a payload may be, and their memory is reserved when it is
 // first needed.
 //
-// Thread safety: take() and put_back() by one thread of each side at a time; give_back(), pin() and
+// Thread safety: take(), put_back() and pin() by one thread of each side at a time; give_back() and
 // unpin() by any of the pool's.
 // Lifetime: the segment outlives it.
 // Design note: docs/protocol.md, "Lent blocks"
@@ -58,6 +58,9 @@ class SharedBlocks {
   // One that was taken and not lent.
   void put_back(Number block) noexcept { own_.put_back(block); }
 
+  // Fetches the beginning of the block that is taken next, to be written without a wait.
+  void warm_next(std::size_t bytes) const noexcept;
+
   [[nodiscard]] std::span<std::byte> own_memory(Number block) const noexcept {
     return memory(side_, block);
   }
@@ -79,7 +82,7 @@ class SharedBlocks {
   // always some for those to come.
   [[nodiscard]] bool pin() noexcept;
   void unpin() noexcept {
-    pinned_.fetch_sub(1, relaxed);  // relaxed: a count
+    unpins_.fetch_add(1, relaxed);  // relaxed: a count
   }
 
  private:
@@ -97,9 +100,10 @@ class SharedBlocks {
   // One thread of our side at a time.
   LentBlocks own_;
   std::vector<std::size_t> reserved_;  // bytes of each of ours
+  std::uint32_t pins_ = 0;
 
   // Any thread of the pool.
-  Atomic<std::uint32_t> pinned_;
+  Atomic<std::uint32_t> unpins_;
 };
 
 }  // namespace muster

@@ -117,7 +117,11 @@ void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
 // What it has no longer, however that came.
 TaskRef Supervisor::take_back(Member& member, Flight& flight) {
   TaskRef task = std::move(flight.task);
-  if (flight.block) member.segment->blocks().payload_back(*flight.block);
+  if (flight.block) {
+    SharedBlocks& blocks = member.segment->blocks();
+    blocks.payload_back(*flight.block);
+    blocks.warm_next(task->order.payload.size());  // the next payload may come soon
+  }
   flight = {};
   if (--member.in_flight == 0) member.lowest_priority = kNoPriority;
   timeouts_.remove(*task);

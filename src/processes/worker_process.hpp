@@ -48,7 +48,9 @@ class WorkerProcess {
   [[nodiscard]] Claim await_claim();
   [[nodiscard]] Claim await_another();
   void serve(const Claim& claim);
-  [[nodiscard]] TaskResult run_task(Context& context, std::uint32_t method, const Claim& claim);
+  // Without bytes: where its payload should be nothing can be.
+  [[nodiscard]] TaskResult run_task(Context& context, std::uint32_t method,
+                                    std::optional<std::span<const std::byte>> bytes);
   [[nodiscard]] TaskResult result_of(ResultStatus status, const Bytes& value);
   [[nodiscard]] std::optional<std::span<const std::byte>> payload_of(const Claim& claim) const;
   [[nodiscard]] static TaskResult part_result(const PayloadPart& part);

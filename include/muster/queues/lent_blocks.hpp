@@ -49,6 +49,11 @@ class LentBlocks {
     return block;
   }
 
+  // What take() gives, if it need not look for it.
+  [[nodiscard]] std::optional<std::uint32_t> next() const noexcept {
+    return free_.empty() ? std::nullopt : std::optional(free_.back());
+  }
+
   // One that was taken, and not lent after all.
   void put_back(std::uint32_t block) noexcept { free_.push_back(block); }
 
