@@ -38,6 +38,7 @@ inline const std::string kChange = "muster, other bytes back";
 inline const std::string kFlags = "flags that carry as many bytes";
 inline const std::string kBareFlags = "flags";
 inline const std::string kAllowance = "3 memcpy + empty trip";
+inline const std::string kAllowanceTwice = "3 memcpy of both + empty trip";
 inline const std::string kPosixSpawn = "posix_spawn";
 
 std::vector<Cell> empty_cells();

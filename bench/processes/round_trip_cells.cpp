@@ -21,7 +21,7 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr microseconds kSilence{1000};
-constexpr std::uint64_t kPacedTrips = 100;
+constexpr std::uint64_t kPacedTrips = 400;
 
 template <class RoundTrip>
 Sample make_trips(microseconds silence, std::uint64_t trips, const RoundTrip& round_trip) {

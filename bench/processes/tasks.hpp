@@ -7,7 +7,8 @@ namespace muster::bench {
 
 inline constexpr const char* kEmptyTask = "empty";
 inline constexpr const char* kEchoTask = "echo";
-inline constexpr const char* kChangeTask = "change";  // as many other bytes
+inline constexpr const char* kChangeTask = "change";  // as many of the next
+inline constexpr char kOtherByte = 'o';
 
 // Its first attempt kills its worker by the signal that it is given; the next says which it is.
 inline constexpr const char* kCrashTask = "crash once";
