@@ -11,13 +11,6 @@
 #include "threads/timers.hpp"
 
 namespace muster {
-namespace {
-
-std::uint64_t read(const Atomic<std::uint64_t>& counter) noexcept {
-  return counter.load(relaxed);  // relaxed: a count
-}
-
-}  // namespace
 
 void Autoscaling::begin() {
   if (!scaler_) return;
@@ -61,14 +54,14 @@ ScalingInput Autoscaling::input() {
   Duration::rep timed = 0;
   staff.for_each([&](const Worker& worker) {
     const bool is_spare = staff.is_spare(worker.index());
-    input.completions += read(worker.counters().done);
+    input.completions += count_of(worker.counters().done);
     if (!is_spare && staff.phase(worker.index()) != Staff::Phase::working) return;
     // relaxed: a figure.
     if (const Duration::rep average = worker.times().average.load(relaxed); average != 0) {
       times += average;
       ++timed;
     }
-    if (read(worker.counters().busy) != 0) {
+    if (count_of(worker.counters().busy) != 0) {
       ++busy;
     } else if (const std::optional<Time> since = worker.idle_since(); since && !is_spare) {
       ++input.idle;

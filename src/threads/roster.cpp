@@ -7,8 +7,8 @@ namespace muster {
 namespace {
 
 // Before a sleeper is woken: a quarter of what that costs; or about as much.
-constexpr unsigned kLooks = looks(16);
-constexpr unsigned kLooksIfAlert = looks(64);
+constexpr unsigned kUsualLooks = looks(16);
+constexpr unsigned kAlertLooks = looks(64);
 
 }  // namespace
 
@@ -49,7 +49,7 @@ bool Roster::notify_from_outside() noexcept {
     return lot_.parked_approx() + absent_.load(relaxed) < workers_.load(relaxed);
   };
   if (!lot_.empty_approx() && somebody_is_awake()) {
-    const unsigned most = alertness_ == Alertness::high ? kLooksIfAlert : kLooks;
+    const unsigned most = alertness_ == Alertness::high ? kAlertLooks : kUsualLooks;
     for (unsigned look = 0; look < most; ++look) {
       spin_pause();
       if (searching_approx() != 0) return false;

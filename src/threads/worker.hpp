@@ -251,4 +251,8 @@ class Worker {
   std::vector<Atomic<std::uint64_t>> stolen_from_;  // tasks, by whom; the worker writes
 };
 
+inline std::uint64_t count_of(const Atomic<std::uint64_t>& counter) noexcept {
+  return counter.load(relaxed);  // relaxed: a count
+}
+
 }  // namespace muster
