@@ -22,7 +22,8 @@
 // dead letter, which is kept until it is replayed or discarded.
 //
 // Errors: InvalidArgument names the field and its rule, EventError the path in an event,
-// StoreFailure what the store could not do; nothing has happened then.
+// StoreFailure what the store could not do; nothing has happened then. On PostgreSQL an enqueue
+// that throws because its connection is lost may have happened: the same id once more tells.
 //
 // Thread safety: define() and start() by one thread; everything else from any. Clients may be
 // copied. Lifetime: a client must not outlive its Jobs. Handlers are called on threads of the Jobs,
@@ -30,6 +31,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,30 +42,19 @@
 
 #include <muster/base/api.hpp>
 #include <muster/base/clock.hpp>
+#include <muster/jobs/cron.hpp>
 #include <muster/jobs/enqueue_options.hpp>
 #include <muster/jobs/job.hpp>
 #include <muster/jobs/job_pool_config.hpp>
+#include <muster/jobs/job_worker.hpp>
+#include <muster/jobs/jobs_options.hpp>
+#include <muster/observe/notice_hub.hpp>
+
+extern "C" {
+struct pg_conn;  // of libpq, which only those need who use it
+}
 
 namespace muster {
-
-// How to open a store of jobs.
-struct JobsOptions {
-  // How long completed and cancelled jobs are kept with their events and results, and for how long
-  // their ids are known; see `created`. From 0 on.
-  Duration keep_completed = std::chrono::hours(24);
-  Duration keep_ids = std::chrono::hours(7 * 24);
-
-  // Unset: until they are replayed or discarded.
-  std::optional<Duration> keep_dead = {};
-
-  // How often what is over is looked for: from 1 ms to a day.
-  Duration prune_every = std::chrono::minutes(1);
-
-  // For tests.
-  Clock* clock = nullptr;
-};
-
-[[nodiscard]] MUSTER_API std::vector<BadField> validate(const JobsOptions& options);
 
 class JobNode;
 class JobPoolState;
@@ -76,16 +67,18 @@ class MUSTER_API JobPoolHandle {
   JobPoolHandle(JobNode& node, JobPoolState& pool) noexcept : node_(&node), pool_(&pool) {}
 
   EnqueueManyResult enqueue(std::vector<EncodedJob> jobs, Durability durability) const;
+  EnqueueManyResult enqueue_with(pg_conn* connection, std::vector<EncodedJob> jobs) const;
   [[nodiscard]] JobPoolStatus status() const;
   [[nodiscard]] InstanceStatus instance_status(std::uint32_t index) const;
-  [[nodiscard]] std::vector<WaitingJobStatus> waiting(std::uint32_t index, std::size_t limit) const;
+  [[nodiscard]] WaitingJobs waiting(std::uint32_t index, const WaitingPage& page) const;
   void set_paused(std::optional<std::uint32_t> index, bool is_paused) const;
-  JobCancelOutcome cancel(std::string_view id) const;
+  JobCancelOutcome cancel(std::string_view id, const JobCancelOptions& options) const;
   DrainOutcome drain(std::optional<std::uint32_t> index, Duration timeout) const;
-  [[nodiscard]] std::vector<DeadLetter> dead_letters(std::size_t limit) const;
+  [[nodiscard]] std::vector<JobDeadLetter> dead_letters(std::size_t limit) const;
   bool replay(std::string_view id) const;
   bool discard(std::string_view id) const;
   [[nodiscard]] std::optional<std::string> result(std::string_view id) const;
+  [[nodiscard]] std::optional<std::string> log(std::string_view id) const;
 
  private:
   JobNode* node_;
@@ -116,15 +109,31 @@ class JobClient {
     return handle_.enqueue(std::move(all), durability);
   }
 
+  // PostgreSQL: in a transaction of the caller's own, on his connection to the same database. There
+  // is a job if and when that commits; `created` says whether its id was free. Throws
+  // InvalidArgument if the store is another one, StoreFailure with what PostgreSQL says; then the
+  // transaction has failed.
+  EnqueueResult enqueue(pg_conn* connection, const EnqueueOptions<Event>& job) const {
+    std::vector<EncodedJob> jobs = {};
+    jobs.push_back(encoded(job));
+    return std::move(handle_.enqueue_with(connection, std::move(jobs)).results.front());
+  }
+  EnqueueManyResult enqueue_many(pg_conn* connection,
+                                 std::span<const EnqueueOptions<Event>> jobs) const {
+    std::vector<EncodedJob> all = {};
+    all.reserve(jobs.size());
+    for (const EnqueueOptions<Event>& job : jobs) all.push_back(encoded(job));
+    return handle_.enqueue_with(connection, std::move(all));
+  }
+
   [[nodiscard]] JobPoolStatus status() const { return handle_.status(); }
   [[nodiscard]] InstanceStatus instance_status(std::uint32_t index) const {
     return handle_.instance_status(index);
   }
 
-  // What waits for an instance, oldest first.
-  [[nodiscard]] std::vector<WaitingJobStatus> waiting(std::uint32_t index,
-                                                      std::size_t limit = 100) const {
-    return handle_.waiting(index, limit);
+  // What waits for an instance, oldest first, in pages.
+  [[nodiscard]] WaitingJobs waiting(std::uint32_t index, const WaitingPage& page = {}) const {
+    return handle_.waiting(index, page);
   }
 
   // Lets the job at hand end, and begins no other. Stays so when the program is started again.
@@ -133,7 +142,9 @@ class JobClient {
   void resume(std::optional<std::uint32_t> index = {}) const { handle_.set_paused(index, false); }
 
   // A job that waits, also for its time or its next attempt. Its id stays taken.
-  JobCancelOutcome cancel(std::string_view id) const { return handle_.cancel(id); }
+  JobCancelOutcome cancel(std::string_view id, const JobCancelOptions& options = {}) const {
+    return handle_.cancel(id, options);
+  }
 
   // Waits until nothing waits or runs, and all of it is in the store.
   DrainOutcome drain(Duration timeout = Duration::max()) const {
@@ -144,7 +155,7 @@ class JobClient {
   }
 
   // The oldest of them.
-  [[nodiscard]] std::vector<DeadLetter> dead_letters(std::size_t limit = 100) const {
+  [[nodiscard]] std::vector<JobDeadLetter> dead_letters(std::size_t limit = 100) const {
     return handle_.dead_letters(limit);
   }
 
@@ -156,6 +167,11 @@ class JobClient {
   // What the job gave as its result, as JSON; nothing if it has not completed, or gave none.
   [[nodiscard]] std::optional<std::string> result(std::string_view id) const {
     return handle_.result(id);
+  }
+
+  // The lines that its last attempt logged, each with a newline.
+  [[nodiscard]] std::optional<std::string> log(std::string_view id) const {
+    return handle_.log(id);
   }
 
  private:
@@ -171,8 +187,9 @@ struct JobsStopReport {
 
 class MUSTER_API Jobs {
  public:
-  // "sqlite:PATH", a file that one process has at a time, or "memory:", which is gone with the
-  // process. Throws InvalidArgument or StoreFailure.
+  // "sqlite:PATH", a file that one process has at a time; "postgresql://USER@HOST/DATABASE", for
+  // any number of processes, which share its jobs out among them; or "memory:", which is gone with
+  // the process. Throws InvalidArgument or StoreFailure.
   [[nodiscard]] static Jobs open(const std::string& url, const JobsOptions& options = {});
 
   Jobs(Jobs&& other) noexcept;
@@ -191,18 +208,43 @@ class MUSTER_API Jobs {
     return JobClient<Event>(handle_of(name));
   }
 
+  // Enqueues a job whenever it is due, once however many nodes have this schedule, with the id
+  // "NAME@2026-11-17T03:00:00Z". Before start(), and behind define() of its pool. Throws
+  // InvalidArgument: of the schedule, or as enqueue() would.
+  template <class Event>
+  void schedule(std::string_view name, const JobSchedule<Event>& plan) {
+    const EnqueueOptions<Event> job{.id = std::string(name),
+                                    .event = plan.event,
+                                    .partition_key = plan.partition_key,
+                                    .priority = plan.priority};
+    add_schedule(name, plan.pool, CronSchedule::parse(plan.cron, plan.time_zone), plan.missed_runs,
+                 encoded(job));
+  }
+
   // Takes up what waits in the store, and runs it. Jobs may be enqueued before.
   void start();
+
+  // Runs on this thread all that is due, one after the other, and what comes of it. How many
+  // attempts that were. Only in the modes for tests; not from within a handler.
+  std::size_t run_due();
+
+  // What happens from now on: dead letters, hot partitions.
+  [[nodiscard]] NoticeStream subscribe(std::size_t capacity = 1024);
 
   // Begins no more jobs, asks those that run to stop, and waits for them. What is still running
   // after the timeout is counted, and waited for by the destructor. Safe twice, and unstarted.
   JobsStopReport stop(const JobsStopOptions& options = {});
 
  private:
+  friend void job_worker_main(int argc, char** argv, const std::function<void(Jobs&)>& define);
+
   struct State;
   explicit Jobs(std::unique_ptr<State> state) noexcept;
+  [[nodiscard]] const JobNode& node() const noexcept;
   detail::JobPoolHandle define_pool(std::string_view name, JobPoolSetup setup);
   [[nodiscard]] detail::JobPoolHandle handle_of(std::string_view name) const;
+  void add_schedule(std::string_view name, std::string_view pool, const CronSchedule& schedule,
+                    MissedRuns missed_runs, EncodedJob job);
 
   std::unique_ptr<State> state_;
 };

@@ -189,7 +189,7 @@ bool is_same_word(std::string_view left, std::string_view right) {
 }
 
 // For messages: short, and harmless in a log whatever it was.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string shown(text.substr(0, kMaxExpression));
   std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
   return '"' + shown + (text.size() > kMaxExpression ? "..." : "") + '"';
@@ -233,7 +233,7 @@ class ExpressionReader {
 
  private:
   [[noreturn]] void refuse(const std::string& rule) const {
-    throw InvalidArgument({"cron", quoted(expression_), rule});
+    throw InvalidArgument({"cron", in_quotes(expression_), rule});
   }
 
   // The fields, with a space between.
@@ -281,11 +281,11 @@ class ExpressionReader {
     }
     if (low > high) {
       refuse("must not have a range that runs backwards in its " + std::string(rule.name) +
-             ": split " + quoted(values) + " in two");
+             ": split " + in_quotes(values) + " in two");
     }
     if (has_step && !is_star && !is_range) {
       refuse("must have a step only after * or a range in its " + std::string(rule.name) +
-             ", not " + quoted(item));
+             ", not " + in_quotes(item));
     }
     const unsigned step = has_step ? read_step(rule, item.substr(slash + 1)) : 1;
     field.has_star = field.has_star || is_star;
@@ -297,7 +297,7 @@ class ExpressionReader {
     const std::optional<unsigned> step = to_number(text);
     if (step && *step >= 1 && *step <= rule.longest_step) return *step;
     refuse("must have a step from 1 to " + std::to_string(rule.longest_step) + " in its " +
-           std::string(rule.name) + ", not " + quoted(text));
+           std::string(rule.name) + ", not " + in_quotes(text));
   }
 
   unsigned read_value(const FieldRule& rule, std::string_view text) const {
@@ -310,7 +310,7 @@ class ExpressionReader {
     if (!rule.names.empty()) {
       known.append(" or ").append(rule.names.front()).append(" to ").append(rule.names.back());
     }
-    refuse("must have " + std::string(rule.name) + " from " + known + ", not " + quoted(text));
+    refuse("must have " + std::string(rule.name) + " from " + known + ", not " + in_quotes(text));
   }
 
   const std::string_view expression_;
@@ -322,7 +322,7 @@ using Zone = const date::time_zone*;
 
 Zone find_zone(std::string_view name) {
   if (name == "UTC") return nullptr;
-  const BadField unknown{"time_zone", quoted(name),
+  const BadField unknown{"time_zone", in_quotes(name),
                          "must be a time zone of this system, such as \"Europe/Berlin\" "
                          "(without any installed, UTC)"};
   if (name.size() > kMaxZoneName) throw InvalidArgument(unknown);

@@ -12,8 +12,8 @@
 namespace muster {
 namespace {
 
-using Clock = std::chrono::system_clock;
-static_assert(std::is_same_v<Clock::duration, std::chrono::nanoseconds>,
+using SystemClock = std::chrono::system_clock;
+static_assert(std::is_same_v<SystemClock::duration, std::chrono::nanoseconds>,
               "its years and the nine digits of a second follow from this");
 
 // Reads numbers at fixed places of a text, and remembers whether all were there.
@@ -135,14 +135,14 @@ std::string time_text(std::int64_t nanos_since_1970) {
 
 }  // namespace
 
-void EventCodec<Clock::time_point>::encode(Clock::time_point time, EventWriter& out) {
+void EventCodec<SystemClock::time_point>::encode(SystemClock::time_point time, EventWriter& out) {
   out.write_string(time_text(time.time_since_epoch().count()));
 }
 
-Clock::time_point EventCodec<Clock::time_point>::decode(const EventReader& in) {
+SystemClock::time_point EventCodec<SystemClock::time_point>::decode(const EventReader& in) {
   std::optional<std::int64_t> nanos;
   if (in.value() != nullptr && in.value()->is_string()) nanos = parse_time(in.string());
-  if (nanos) return Clock::time_point(Clock::duration(*nanos));
+  if (nanos) return SystemClock::time_point(SystemClock::duration(*nanos));
   in.fail("a time of the years 1677 to 2262 such as \"2024-02-29T12:34:56.789Z\"");
 }
 

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
-#include <muster/sync/futex.hpp>
 
 namespace muster {
 namespace {
 
 template <class T>
 void append(std::vector<T>& to, std::vector<T>& from) {
+  if (to.empty()) return to.swap(from);
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
@@ -26,8 +26,20 @@ std::vector<T> take_front(std::deque<T>& from, std::size_t most) {
 
 }  // namespace
 
+// What a transaction is made of, and what became of it.
+struct GroupCommit::Transaction {
+  std::uint32_t round = 0;
+  StoreBatch batch = {};
+  std::vector<Request*> requests = {};
+  Durability durability = Durability::written;
+  std::exception_ptr failure = {};   // nothing of it is in the store
+  std::exception_ptr unsynced = {};  // it is there, and may not survive the power
+};
+
 GroupCommit::GroupCommit(Store& store, Listener& listener, const Options& options)
-    : store_(store), listener_(listener), options_(options), committer_([this] { serve(); }) {}
+    : store_(store), listener_(listener), options_(options) {
+  for (int i = 0; i < 2; ++i) committers_.emplace_back([this] { serve(); });
+}
 
 GroupCommit::~GroupCommit() {
   stop();
@@ -39,41 +51,87 @@ void GroupCommit::stop() {
     stops_ = true;
   }
   called_.notify_all();
-  if (committer_.joinable()) committer_.join();
+  for (std::thread& committer : committers_) {
+    if (committer.joinable()) committer.join();
+  }
 }
 
 bool GroupCommit::has_work() const {
-  if (!requests_.empty()) return true;
-  return !settlements_.empty() && real_clock().now() >= try_again_;
+  if (is_committing_ || (requests_.empty() && settlements_.empty())) return false;
+  const std::uint32_t syncing = round_ - ended_;
+  if (syncing > 0) return syncing == 1 && requests_.size() >= std::max(wanted_, options_.overlap);
+  return real_clock().now() >= std::min(requests_at(), settles_at());
+}
+
+// Never, if there are none.
+Time GroupCommit::requests_at() const {
+  if (requests_.empty()) return Time::max();
+  const bool is_time = requests_.size() >= wanted_ || stops_;
+  return is_time ? Time::min() : last_end_ + options_.gather;
+}
+
+Time GroupCommit::settles_at() const {
+  if (settlements_.empty()) return Time::max();
+  const bool is_time = waiters_ > 0 || stops_ || settlements_.size() >= options_.worthwhile;
+  return is_time ? try_again_ : std::max(try_again_, last_end_ + options_.pace);
 }
 
 void GroupCommit::run(Request& request) {
+  std::uint32_t round = 0;
   {
     const MutexLock lock(mutex_);
     requests_.push_back(&request);
-    // Alone: nobody has to be woken for it.
-    if (!is_committing_ && settlements_.empty()) {
+    round = round_ + 1;
+    // Nobody has to be woken for it.
+    if (stops_) {
+      serve_out();
+    } else if (settlements_.empty() && round_ == ended_ && has_work()) {
       commit_some();
-      if (!requests_.empty() || !settlements_.empty()) called_.notify_one();
-    } else if (!is_committing_) {
+    } else if (!is_committing_ && (requests_.size() == 1 || has_work())) {
       called_.notify_one();
     }
   }
-  while (request.is_done.load(acquire) == 0) {  // sync(request-done): pairs with finish()
-    (void)futex_wait(request.is_done, 0, std::nullopt);
-  }
+  rounds_.await(round, request.is_done);
   if (request.failure) std::rethrow_exception(request.failure);
 }
 
 void GroupCommit::post(Settlement settlement) {
   const MutexLock lock(mutex_);
   settlements_.push_back(std::move(settlement));
-  if (!is_committing_ && settlements_.size() == 1) called_.notify_one();
+  const std::size_t size = settlements_.size();
+  if (!is_committing_ && (size == 1 || size == options_.worthwhile)) called_.notify_one();
+}
+
+void GroupCommit::post(std::unique_ptr<Request> request) {
+  const MutexLock lock(mutex_);
+  request->is_posted = true;
+  requests_.push_back(request.release());
+  if (stops_) {
+    serve_out();
+  } else if (!is_committing_) {
+    called_.notify_one();
+  }
+}
+
+// The committers may be gone.
+void GroupCommit::serve_out() {
+  while (!requests_.empty()) {
+    if (round_ == ended_) {
+      commit_some();
+    } else {
+      told_.wait(mutex_);
+    }
+  }
 }
 
 std::size_t GroupCommit::waiting() const {
   const MutexLock lock(mutex_);
   return requests_.size();
+}
+
+bool GroupCommit::is_committing() const {
+  const MutexLock lock(mutex_);
+  return is_committing_;
 }
 
 std::size_t GroupCommit::unsettled() const {
@@ -83,19 +141,31 @@ std::size_t GroupCommit::unsettled() const {
 
 bool GroupCommit::wait_settled(Time deadline) {
   const MutexLock lock(mutex_);
-  while (settlements_.size() + under_way_ > 0) {
-    if (!settled_.wait_until(mutex_, deadline)) return settlements_.size() + under_way_ == 0;
+  const auto is_settled = [this] {
+    mutex_.is_held();
+    return settlements_.size() + under_way_ == 0;
+  };
+  ++waiters_;
+  called_.notify_one();
+  while (!is_settled()) {
+    if (deadline == Time::max()) {
+      settled_.wait(mutex_);
+    } else if (!settled_.wait_until(mutex_, deadline)) {
+      break;
+    }
   }
-  return true;
+  --waiters_;
+  return is_settled();
 }
 
 void GroupCommit::serve() {
   const MutexLock lock(mutex_);
-  while (!stops_) {
-    if (!is_committing_ && has_work()) {
+  while (!stops_ || !requests_.empty()) {
+    const bool is_idle = round_ == ended_;
+    if (has_work()) {
       commit_some();
-    } else if (!is_committing_ && !settlements_.empty()) {
-      (void)called_.wait_until(mutex_, try_again_);
+    } else if (is_idle && (!requests_.empty() || !settlements_.empty())) {
+      (void)called_.wait_until(mutex_, std::min(requests_at(), settles_at()));
     } else {
       called_.wait(mutex_);
     }
@@ -105,65 +175,118 @@ void GroupCommit::serve() {
 // Makes one transaction of what is there. Without the lock while the store works.
 void GroupCommit::commit_some() {
   is_committing_ = true;
-  StoreBatch batch;
-  if (real_clock().now() >= try_again_) batch.settlements = take_front(settlements_, options_.most);
-  std::vector<Request*> requests;
-  for (std::size_t jobs = 0; !requests_.empty() && jobs < options_.most;) {
-    requests.push_back(requests_.front());
-    requests_.pop_front();
-    jobs += std::max<std::size_t>(requests.back()->batch.jobs.size(), 1);
-  }
-  under_way_ = batch.settlements.size();
+  Transaction transaction = gather_some();
   mutex_.unlock();
-  const std::exception_ptr failure = commit(batch, requests);
-  if (!failure) tell(batch, requests);
-  finish(requests, failure);
+  carry_out(transaction);
+  end_commit(transaction);
+  if (!transaction.failure) sync(transaction);
   mutex_.lock();
-  if (failure && !batch.settlements.empty()) {
-    settlements_.insert(settlements_.begin(), std::make_move_iterator(batch.settlements.begin()),
-                        std::make_move_iterator(batch.settlements.end()));
-    try_again_ = real_clock().now() + options_.pause;
+  while (ended_ + 1 != transaction.round) told_.wait(mutex_);
+  mutex_.unlock();
+  if (transaction.failure) {
+    give_back(transaction);
+  } else {
+    tell(transaction);
   }
-  under_way_ = 0;
-  is_committing_ = false;
-  if (settlements_.empty()) settled_.notify_all();
+  mutex_.lock();
+  if (!transaction.failure) under_way_ -= transaction.batch.settlements.size();
+  if (settlements_.size() + under_way_ == 0) settled_.notify_all();
+  mutex_.unlock();
+  finish(transaction);
+  mutex_.lock();
+  ended_ = transaction.round;
+  last_end_ = real_clock().now();
+  told_.notify_all();
+  if (!requests_.empty() || !settlements_.empty() || stops_) called_.notify_one();
 }
 
-// Null: it is in the store.
-std::exception_ptr GroupCommit::commit(StoreBatch& batch,
-                                       const std::vector<Request*>& requests) const {
-  Durability durability = batch.settlements.empty() ? Durability::written : Durability::synced;
-  for (Request* const request : requests) {
+GroupCommit::Transaction GroupCommit::gather_some() {
+  Transaction transaction{.round = ++round_};
+  if (real_clock().now() >= try_again_) {
+    transaction.batch.settlements = take_front(settlements_, options_.most);
+  }
+  under_way_ += transaction.batch.settlements.size();
+  for (std::size_t jobs = 0; !requests_.empty() && jobs < options_.most;) {
+    transaction.requests.push_back(requests_.front());
+    requests_.pop_front();
+    jobs += std::max<std::size_t>(transaction.requests.back()->batch.jobs.size(), 1);
+  }
+  return transaction;
+}
+
+void GroupCommit::carry_out(Transaction& transaction) {
+  StoreBatch& batch = transaction.batch;
+  if (!batch.settlements.empty()) transaction.durability = Durability::synced;
+  for (Request* const request : transaction.requests) {
     request->jobs = request->batch.jobs.size();
     request->verdicts = request->batch.verdicts.size();
     append(batch.jobs, request->batch.jobs);
     append(batch.verdicts, request->batch.verdicts);
     append(batch.pauses, request->batch.pauses);
-    durability = std::max(durability, request->durability);
+    transaction.durability = std::max(transaction.durability, request->durability);
   }
   try {
-    store_.commit(batch, durability);
-    return nullptr;
+    store_.commit(batch, transaction.durability);
   } catch (const std::exception& error) {
-    if (!batch.settlements.empty()) {
-      MUSTER_LOG(LogLevel::error, batch.settlements.size()
-                                      << " jobs that have ended could not be settled, and will be "
-                                         "tried again: "
-                                      << error.what());
-    }
-    return std::current_exception();
+    transaction.failure = std::current_exception();
+    if (batch.settlements.empty()) return;
+    MUSTER_LOG(LogLevel::error, batch.settlements.size()
+                                    << " jobs that have ended could not be settled, and will be "
+                                       "tried again: "
+                                    << error.what());
+  }
+}
+
+// The next one may begin. What is to be tried again comes before it.
+void GroupCommit::end_commit(Transaction& transaction) {
+  const MutexLock lock(mutex_);
+  std::vector<Settlement>& settlements = transaction.batch.settlements;
+  if (transaction.failure && !settlements.empty()) {
+    under_way_ -= settlements.size();
+    settlements_.insert(settlements_.begin(), std::make_move_iterator(settlements.begin()),
+                        std::make_move_iterator(settlements.end()));
+    try_again_ = real_clock().now() + options_.pause;
+  }
+  is_committing_ = false;
+  wanted_ = transaction.requests.size() / 2;
+  if (has_work()) called_.notify_one();
+}
+
+void GroupCommit::sync(Transaction& transaction) const {
+  if (transaction.durability != Durability::synced) return;
+  try {
+    store_.sync();
+  } catch (const StoreFailure& failure) {
+    transaction.unsynced = std::current_exception();
+    MUSTER_LOG(LogLevel::error, failure.what());
+  }
+}
+
+// What it came with.
+void GroupCommit::give_back(Transaction& transaction) {
+  auto job = transaction.batch.jobs.begin();
+  for (Request* const request : transaction.requests) {
+    const auto end = job + static_cast<std::ptrdiff_t>(request->jobs);
+    request->batch.jobs.assign(std::make_move_iterator(job), std::make_move_iterator(end));
+    job = end;
   }
 }
 
 // Each request has its own share of the answers.
-void GroupCommit::tell(StoreBatch& batch, const std::vector<Request*>& requests) const {
-  for (std::size_t i = 0; i < batch.settlements.size(); ++i) {
-    listener_.on_settled(batch.settlements[i], batch.settled[i]);
+void GroupCommit::tell(Transaction& transaction) const {
+  StoreBatch& batch = transaction.batch;
+  if (!batch.settlements.empty()) listener_.on_settled(batch.settlements, batch.settled);
+  if (transaction.requests.size() == 1) {
+    StoreBatch& own = transaction.requests.front()->batch;
+    own.jobs.swap(batch.jobs);
+    own.inserted.swap(batch.inserted);
+    own.judged.swap(batch.judged);
+    return listener_.on_committed(own);
   }
   auto job = batch.jobs.begin();
   auto inserted = batch.inserted.begin();
   auto judged = batch.judged.begin();
-  for (Request* const request : requests) {
+  for (Request* const request : transaction.requests) {
     const auto jobs = static_cast<std::ptrdiff_t>(request->jobs);
     const auto verdicts = static_cast<std::ptrdiff_t>(request->verdicts);
     request->batch.jobs.assign(std::make_move_iterator(job), std::make_move_iterator(job + jobs));
@@ -177,13 +300,20 @@ void GroupCommit::tell(StoreBatch& batch, const std::vector<Request*>& requests)
 }
 
 // The request may be gone as soon as it is told.
-void GroupCommit::finish(const std::vector<Request*>& requests, const std::exception_ptr& failure) {
-  for (Request* const request : requests) {
-    request->failure = failure;
-    Atomic<std::uint32_t>& is_done = request->is_done;
-    is_done.store(1, release);  // sync(request-done): pairs with the load in run()
-    futex_wake_all(is_done);
+void GroupCommit::finish(const Transaction& transaction) {
+  for (Request* const request : transaction.requests) {
+    if (request->is_posted) {
+      const std::unique_ptr<Request> owned(request);
+      if (transaction.failure) listener_.on_lost(owned->batch, transaction.failure);
+      continue;
+    }
+    request->failure = transaction.failure;
+    if (request->durability == Durability::synced && transaction.unsynced) {
+      request->failure = transaction.unsynced;
+    }
+    request->is_done.store(true, release);  // sync(round-done): pairs with the load in await()
   }
+  rounds_.end(transaction.round);
 }
 
 }  // namespace muster

@@ -2,7 +2,8 @@
 //
 // A disk syncs some hundred times a second, whatever is synced. So all changes that come while one
 // transaction is under way go into the next, together. Who comes when none is under way commits by
-// itself, without waiting for another thread; otherwise the committer, a thread, does it.
+// itself, without waiting for another thread; otherwise a committer, a thread, does it. There are
+// two: while one syncs a transaction and tells of it, the other makes the next.
 //
 //     Request request;
 //     request.batch.jobs = ...;
@@ -20,6 +21,8 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -28,6 +31,7 @@
 #include <muster/sync/mutex.hpp>
 
 #include "jobs/store.hpp"
+#include "sync/rounds.hpp"
 
 namespace muster {
 
@@ -42,14 +46,19 @@ class GroupCommit {
     std::size_t jobs = 0;  // as many as it came with
     std::size_t verdicts = 0;
     std::exception_ptr failure;
-    Atomic<std::uint32_t> is_done = 0;
+    bool is_posted = false;  // nobody waits for it
+    Atomic<bool> is_done = false;
   };
 
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void on_settled(const Settlement& settlement, const StoreBatch::Settled& settled) = 0;
+    virtual void on_settled(std::span<const Settlement> settlements,
+                            std::span<const StoreBatch::Settled> settled) = 0;
     virtual void on_committed(const StoreBatch& batch) = 0;
+
+    // What was posted, and the store could not take: it is lost.
+    virtual void on_lost(const StoreBatch& batch, const std::exception_ptr& why) = 0;
   };
 
   struct Options {
@@ -58,6 +67,19 @@ class GroupCommit {
 
     // Before settlements that failed are tried again.
     Duration pause = std::chrono::milliseconds(100);
+
+    // Nobody waits for settlements, and a transaction costs the same for one and for hundreds. So
+    // those that come soon after a transaction wait for others, until so much time has passed since
+    // then, or there are so many.
+    Duration pace = std::chrono::milliseconds(3);
+    std::size_t worthwhile = 1000;
+
+    // Who was just answered often asks again at once. So after a transaction of many requests the
+    // next one waits for half as many, but no longer than this.
+    Duration gather = std::chrono::microseconds(200);
+
+    // So many requests do not wait until the last transaction is synced and told of.
+    std::size_t overlap = 24;
   };
 
   GroupCommit(Store& store, Listener& listener, const Options& options);
@@ -65,13 +87,20 @@ class GroupCommit {
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
-  // Throws StoreFailure; nothing of it was done then.
+  // Throws StoreFailure; nothing of it was done then. Unless that says that it could not be synced:
+  // then it was, and may not survive the power.
   void run(Request& request);
 
   void post(Settlement settlement);
 
+  // Returns at once, whatever becomes of it.
+  void post(std::unique_ptr<Request> request);
+
   // Requests that wait for a transaction to end.
   [[nodiscard]] std::size_t waiting() const;
+
+  // A transaction is under way, and not being synced yet.
+  [[nodiscard]] bool is_committing() const;
 
   // Settlements that are not in the store yet.
   [[nodiscard]] std::size_t unsettled() const;
@@ -79,16 +108,25 @@ class GroupCommit {
   // Waits until there are none. False: `deadline` has passed.
   bool wait_settled(Time deadline);
 
-  // Ends the committer; what is unsettled stays so. Safe twice.
+  // Ends the committers; what is unsettled stays so. Who asks for something later does it by
+  // itself. Safe twice.
   void stop();
 
  private:
   void serve();
+  void serve_out() MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool has_work() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] Time settles_at() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] Time requests_at() const MUSTER_REQUIRES(mutex_);
   void commit_some() MUSTER_REQUIRES(mutex_);
-  std::exception_ptr commit(StoreBatch& batch, const std::vector<Request*>& requests) const;
-  void tell(StoreBatch& batch, const std::vector<Request*>& requests) const;
-  static void finish(const std::vector<Request*>& requests, const std::exception_ptr& failure);
+  struct Transaction;
+  [[nodiscard]] Transaction gather_some() MUSTER_REQUIRES(mutex_);
+  void carry_out(Transaction& transaction);
+  void sync(Transaction& transaction) const;
+  void end_commit(Transaction& transaction);
+  void tell(Transaction& transaction) const;
+  static void give_back(Transaction& transaction);
+  void finish(const Transaction& transaction);
 
   // Fixed at construction.
   Store& store_;
@@ -97,16 +135,25 @@ class GroupCommit {
 
   // Guarded by mutex_.
   mutable Mutex mutex_;
-  ConditionVariable called_;   // for the committer
+  ConditionVariable called_;   // for the committers
+  ConditionVariable told_;     // for who is next to tell
   ConditionVariable settled_;  // for wait_settled()
   std::deque<Settlement> settlements_ MUSTER_GUARDED_BY(mutex_);
   std::deque<Request*> requests_ MUSTER_GUARDED_BY(mutex_);
-  std::size_t under_way_ MUSTER_GUARDED_BY(mutex_) = 0;  // settlements in a transaction
+  std::size_t under_way_ MUSTER_GUARDED_BY(mutex_) = 0;  // settlements in transactions
   bool is_committing_ MUSTER_GUARDED_BY(mutex_) = false;
   bool stops_ MUSTER_GUARDED_BY(mutex_) = false;
-  Time try_again_ MUSTER_GUARDED_BY(mutex_){};  // not before that
+  Time try_again_ MUSTER_GUARDED_BY(mutex_){};         // not before that
+  Time last_end_ MUSTER_GUARDED_BY(mutex_){};          // of a transaction
+  std::uint32_t round_ MUSTER_GUARDED_BY(mutex_) = 0;  // transactions begun so far
+  std::uint32_t ended_ MUSTER_GUARDED_BY(mutex_) = 0;  // those that were told of
+  std::size_t wanted_ MUSTER_GUARDED_BY(mutex_) = 0;   // requests, before the next is begun
+  unsigned waiters_ MUSTER_GUARDED_BY(mutex_) = 0;     // until all is settled
 
-  std::thread committer_;
+  // Any thread.
+  Rounds rounds_;  // a transaction each
+
+  std::vector<std::thread> committers_;
 };
 
 }  // namespace muster

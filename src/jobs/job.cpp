@@ -3,6 +3,7 @@
 
 #include <muster/jobs/job.hpp>
 
+#include "jobs/shared_store.hpp"
 #include "jobs/store.hpp"
 
 namespace muster {
@@ -34,6 +35,15 @@ std::string_view to_string(InstanceState state) {
 }
 
 Store::~Store() = default;
+
+std::vector<Inserted> Store::insert_with(pg_conn* /*connection*/,
+                                         std::span<const NewJob> /*jobs*/) {
+  throw InvalidArgument({.field = "connection",
+                         .value = "of PostgreSQL",
+                         .rule = "must not be given: the store is no PostgreSQL database"});
+}
+
+SharedStore::~SharedStore() = default;
 
 Over what_is_over(const Retention& retention, const JobRecord& job, WallTime now) {
   if (job.state == JobState::available) return Over::nothing;

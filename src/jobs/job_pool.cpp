@@ -25,12 +25,19 @@ std::vector<BadField> validate(const JobsOptions& options) {
   check("keep_completed", options.keep_completed);
   check("keep_ids", options.keep_ids);
   check("keep_dead", options.keep_dead.value_or(Duration::zero()));
-  const bool is_sane = options.prune_every >= std::chrono::milliseconds(1) &&
-                       options.prune_every <= std::chrono::hours(24);
-  if (!is_sane) {
-    bad.push_back({"prune_every", std::to_string(options.prune_every.count()) + " ns",
-                   "must be from 1 ms to a day"});
-  }
+  const auto check_range = [&bad](const char* field, Duration value, Duration least, Duration most,
+                                  const char* rule) {
+    if (value >= least && value <= most) return;
+    bad.push_back({field, std::to_string(value.count()) + " ns", rule});
+  };
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  check_range("prune_every", options.prune_every, milliseconds(1), hours(24),
+              "must be from 1 ms to a day");
+  check_range("lease", options.lease, milliseconds(100), hours(1),
+              "must be from 100 ms to an hour");
+  check_range("store_timeout", options.store_timeout, milliseconds(10), hours(1),
+              "must be from 10 ms to an hour");
   return bad;
 }
 
@@ -41,6 +48,11 @@ EnqueueManyResult JobPoolHandle::enqueue(std::vector<EncodedJob> jobs,
   return node_->enqueue(*pool_, std::move(jobs), durability);
 }
 
+EnqueueManyResult JobPoolHandle::enqueue_with(pg_conn* connection,
+                                              std::vector<EncodedJob> jobs) const {
+  return node_->enqueue_with(*pool_, connection, std::move(jobs));
+}
+
 JobPoolStatus JobPoolHandle::status() const {
   return node_->status(*pool_);
 }
@@ -49,23 +61,23 @@ InstanceStatus JobPoolHandle::instance_status(std::uint32_t index) const {
   return node_->instance_status(*pool_, index);
 }
 
-std::vector<WaitingJobStatus> JobPoolHandle::waiting(std::uint32_t index, std::size_t limit) const {
-  return node_->waiting(*pool_, index, limit);
+WaitingJobs JobPoolHandle::waiting(std::uint32_t index, const WaitingPage& page) const {
+  return node_->waiting(*pool_, index, page);
 }
 
 void JobPoolHandle::set_paused(std::optional<std::uint32_t> index, bool is_paused) const {
   node_->set_paused(*pool_, index, is_paused);
 }
 
-JobCancelOutcome JobPoolHandle::cancel(std::string_view id) const {
-  return node_->cancel(*pool_, id);
+JobCancelOutcome JobPoolHandle::cancel(std::string_view id, const JobCancelOptions& options) const {
+  return node_->cancel(*pool_, id, options);
 }
 
 DrainOutcome JobPoolHandle::drain(std::optional<std::uint32_t> index, Duration timeout) const {
   return node_->drain(*pool_, index, deadline_in(timeout));
 }
 
-std::vector<DeadLetter> JobPoolHandle::dead_letters(std::size_t limit) const {
+std::vector<JobDeadLetter> JobPoolHandle::dead_letters(std::size_t limit) const {
   return node_->dead_letters(*pool_, limit);
 }
 
@@ -78,7 +90,11 @@ bool JobPoolHandle::discard(std::string_view id) const {
 }
 
 std::optional<std::string> JobPoolHandle::result(std::string_view id) const {
-  return node_->result(*pool_, id);
+  return node_->remains(*pool_, id).result;
+}
+
+std::optional<std::string> JobPoolHandle::log(std::string_view id) const {
+  return node_->remains(*pool_, id).log;
 }
 
 }  // namespace detail
@@ -95,8 +111,15 @@ Jobs Jobs::open(const std::string& url, const JobsOptions& options) {
                                             .ids = options.keep_ids,
                                             .dead = options.keep_dead.value_or(Duration::max())},
                               .prune_every = options.prune_every,
-                              .clock = options.clock};
-  return Jobs(std::unique_ptr<State>(new State{JobNode(open_store(url), node)}));
+                              .clock = options.clock,
+                              .mode = options.mode};
+  std::unique_ptr<Store> store = open_store(
+      url, {.lease = options.lease, .timeout = options.store_timeout, .clock = options.clock});
+  return Jobs(std::unique_ptr<State>(new State{JobNode(std::move(store), node)}));
+}
+
+const JobNode& Jobs::node() const noexcept {
+  return state_->node;
 }
 
 Jobs::Jobs(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -115,6 +138,19 @@ detail::JobPoolHandle Jobs::handle_of(std::string_view name) const {
 
 void Jobs::start() {
   state_->node.start();
+}
+
+std::size_t Jobs::run_due() {
+  return state_->node.run_due();
+}
+
+void Jobs::add_schedule(std::string_view name, std::string_view pool, const CronSchedule& schedule,
+                        MissedRuns missed_runs, EncodedJob job) {
+  state_->node.add_schedule(name, state_->node.pool(pool), schedule, missed_runs, std::move(job));
+}
+
+NoticeStream Jobs::subscribe(std::size_t capacity) {
+  return state_->node.notices().subscribe(capacity);
 }
 
 JobsStopReport Jobs::stop(const JobsStopOptions& options) {

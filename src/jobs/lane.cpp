@@ -7,14 +7,6 @@
 
 namespace muster {
 
-bool Lane::is_later(const Candidate& left, const Candidate& right) noexcept {
-  return left.run_at != right.run_at ? left.run_at > right.run_at : left.seq > right.seq;
-}
-
-bool Lane::is_less_urgent(const Candidate& left, const Candidate& right) noexcept {
-  return left.priority != right.priority ? left.priority < right.priority : left.seq > right.seq;
-}
-
 Lane::Place Lane::put(const WaitingJob& job) {
   Place place = 0;
   if (unused_.empty()) {
@@ -38,21 +30,19 @@ void Lane::let_go(Place place) {
 // It is kept among those to come even if its time has come already: take() knows what time it is.
 void Lane::announce(Place place) {
   const WaitingJob& job = nodes_[place].job;
-  later_.push_back(
-      {.run_at = job.run_at, .seq = job.seq, .place = place, .priority = job.priority});
-  std::ranges::push_heap(later_, is_later);
+  later_.push({.run_at = job.run_at, .seq = job.seq, .place = place, .priority = job.priority});
 }
 
 // The first that was not removed, unless one is being run.
 void Lane::announce_head(Partition& partition) {
   while (partition.head != kNowhere && nodes_[partition.head].is_removed) {
-    const Place next = nodes_[partition.head].next;
-    let_go(partition.head);
-    partition.head = next;
+    const Place gone = partition.head;
+    leave_list(partition, gone);
+    let_go(gone);
   }
   if (partition.head == kNowhere) {
     partition.tail = kNowhere;
-  } else if (!partition.is_busy) {
+  } else if (!partition.is_busy && partition.blocked_by == 0) {
     announce(partition.head);
   }
 }
@@ -61,6 +51,9 @@ void Lane::add(const WaitingJob& job) {
   const Place place = put(job);
   if (!job.partition) return announce(place);
   Partition& partition = partitions_[*job.partition];
+  ++partition.jobs;
+  if (2 * std::size_t{partition.jobs} > size()) largest_ = *job.partition;
+  if (order_ == PartitionOrder::priority) return insert_by_priority(partition, place);
   if (partition.head == kNowhere) {
     partition.head = partition.tail = place;
     announce_head(partition);
@@ -70,40 +63,73 @@ void Lane::add(const WaitingJob& job) {
   }
 }
 
+// Behind the last of those that are not less urgent. A new head is announced; the old one is passed
+// by when it comes up, since it is not the head of its partition any more.
+void Lane::insert_by_priority(Partition& partition, Place place) {
+  if (!partition.last) partition.last = std::make_unique<std::map<int, Place, std::greater<>>>();
+  std::map<int, Place, std::greater<>>& last = *partition.last;
+  const int priority = nodes_[place].job.priority;
+  const auto less_urgent = last.upper_bound(priority);
+  Place before = kNowhere;
+  if (less_urgent != last.begin()) {
+    before = std::prev(less_urgent)->second;
+  } else if (partition.head != kNowhere && nodes_[partition.head].is_again) {
+    before = partition.head;
+  }
+  if (before == kNowhere) {
+    nodes_[place].next = partition.head;
+    partition.head = place;
+    if (partition.tail == kNowhere) partition.tail = place;
+    if (!partition.is_busy && partition.blocked_by == 0) announce(place);
+  } else {
+    nodes_[place].next = nodes_[before].next;
+    nodes_[before].next = place;
+    if (partition.tail == before) partition.tail = place;
+  }
+  last[priority] = place;
+}
+
+// The head of the list.
+void Lane::leave_list(Partition& partition, Place place) {
+  partition.head = nodes_[place].next;
+  if (partition.head == kNowhere) partition.tail = kNowhere;
+  if (!partition.last) return;
+  const auto last = partition.last->find(nodes_[place].job.priority);
+  if (last != partition.last->end() && last->second == place) partition.last->erase(last);
+}
+
 void Lane::wake(WallTime now) {
   while (!later_.empty() && later_.front().run_at <= now) {
-    std::ranges::pop_heap(later_, is_later);
-    const Candidate candidate = later_.back();
-    later_.pop_back();
+    const Candidate candidate = later_.front();
+    later_.pop();
     if (!is_current(candidate)) continue;
-    Heap& ready = nodes_[candidate.place].job.partition ? heads_ : keyless_;
-    ready.push_back(candidate);
-    std::ranges::push_heap(ready, is_less_urgent);
+    (nodes_[candidate.place].job.partition ? heads_ : keyless_).push(candidate);
   }
 }
 
+// A job that was shifted in time stands elsewhere, too.
 bool Lane::is_current(const Candidate& candidate) const {
   const Node& node = nodes_[candidate.place];
-  return node.job.seq == candidate.seq && !node.is_removed;
+  if (node.job.seq != candidate.seq || node.is_removed) return false;
+  if (node.job.run_at != candidate.run_at) return false;
+  if (!node.job.partition) return true;
+  const Partition& partition = partitions_.at(*node.job.partition);
+  return partition.head == candidate.place && !partition.is_busy && partition.blocked_by == 0;
 }
 
-void Lane::drop_old(Heap& heap) const {
-  while (!heap.empty() && !is_current(heap.front())) {
-    std::ranges::pop_heap(heap, is_less_urgent);
-    heap.pop_back();
-  }
+void Lane::drop_old(Ready& ready) const {
+  while (!ready.empty() && !is_current(ready.front())) ready.pop();
 }
 
-WaitingJob Lane::take_from(Heap& heap) {
-  std::ranges::pop_heap(heap, is_less_urgent);
-  const Place place = heap.back().place;
-  heap.pop_back();
+WaitingJob Lane::take_from(Ready& ready) {
+  const Place place = ready.front().place;
+  ready.pop();
   const WaitingJob job = nodes_[place].job;
   if (job.partition) {
     Partition& partition = partitions_.at(*job.partition);
     partition.is_busy = true;
-    partition.head = nodes_[place].next;
-    if (partition.head == kNowhere) partition.tail = kNowhere;
+    --partition.jobs;
+    leave_list(partition, place);
   }
   places_.erase(job.seq);
   let_go(place);
@@ -116,7 +142,7 @@ std::optional<WaitingJob> Lane::take(WallTime now) {
   drop_old(heads_);
   if (keyless_.empty() && heads_.empty()) return std::nullopt;
   const bool takes_head =
-      keyless_.empty() || (!heads_.empty() && is_less_urgent(keyless_.front(), heads_.front()));
+      keyless_.empty() || (!heads_.empty() && IsMoreUrgent()(heads_.front(), keyless_.front()));
   return take_from(takes_head ? heads_ : keyless_);
 }
 
@@ -133,7 +159,73 @@ void Lane::finish(const WaitingJob& job) {
   MUSTER_ASSERT(found != partitions_.end() && found->second.is_busy);
   found->second.is_busy = false;
   announce_head(found->second);
-  if (found->second.head == kNowhere) partitions_.erase(found);
+  forget_if_over(*job.partition);
+}
+
+void Lane::forget_if_over(PartitionHash key) {
+  const auto found = partitions_.find(key);
+  if (found == partitions_.end()) return;
+  const Partition& partition = found->second;
+  const bool is_over =
+      partition.head == kNowhere && !partition.is_busy && partition.blocked_by == 0;
+  if (is_over) partitions_.erase(found);
+}
+
+void Lane::block(PartitionHash partition, JobSeq dead) {
+  Partition& blocked = partitions_[partition];
+  blocked.is_busy = false;
+  blocked.blocked_by = dead;
+}
+
+JobSeq Lane::blocked_by(PartitionHash partition) const {
+  const auto found = partitions_.find(partition);
+  return found == partitions_.end() ? 0 : found->second.blocked_by;
+}
+
+std::vector<std::pair<PartitionHash, JobSeq>> Lane::blocked() const {
+  std::vector<std::pair<PartitionHash, JobSeq>> all;
+  for (const auto& [key, partition] : partitions_) {
+    if (partition.blocked_by != 0) all.emplace_back(key, partition.blocked_by);
+  }
+  return all;
+}
+
+void Lane::unblock(PartitionHash partition, const std::optional<WaitingJob>& first) {
+  Partition& blocked = partitions_[partition];
+  if (blocked.blocked_by == 0) {
+    forget_if_over(partition);
+    if (first) add(*first);
+    return;
+  }
+  blocked.blocked_by = 0;
+  if (first) {
+    blocked.is_busy = true;
+    retry(*first);
+  } else {
+    announce_head(blocked);
+    forget_if_over(partition);
+  }
+}
+
+void Lane::shift_retries(Duration by) {
+  for (const auto& [seq, place] : places_) {
+    WaitingJob& job = nodes_[place].job;
+    if (job.attempts == 0) continue;
+    job.run_at += std::chrono::duration_cast<WallTime::duration>(by);
+    if (!job.partition) {
+      announce(place);
+    } else if (partitions_.at(*job.partition).head == place) {
+      announce_head(partitions_.at(*job.partition));
+    }
+  }
+}
+
+std::optional<Lane::Crowd> Lane::crowd() const {
+  const auto found = partitions_.find(largest_);
+  if (found == partitions_.end() || found->second.head == kNowhere) return std::nullopt;
+  const Partition& partition = found->second;
+  if (2 * std::size_t{partition.jobs} <= size()) return std::nullopt;
+  return Crowd{.head = nodes_[partition.head].job.seq, .jobs = partition.jobs};
 }
 
 void Lane::retry(const WaitingJob& job) {
@@ -142,6 +234,9 @@ void Lane::retry(const WaitingJob& job) {
   Partition& partition = partitions_.at(*job.partition);
   MUSTER_ASSERT(partition.is_busy);
   partition.is_busy = false;
+  ++partition.jobs;
+  if (partition.last) partition.last->emplace(job.priority, place);  // others go behind it
+  nodes_[place].is_again = true;
   nodes_[place].next = partition.head;
   partition.head = place;
   if (partition.tail == kNowhere) partition.tail = place;
@@ -159,9 +254,10 @@ std::optional<WaitingJob> Lane::remove(JobSeq seq) {
     return job;
   }
   Partition& partition = partitions_.at(*job.partition);
+  --partition.jobs;
   nodes_[place].is_removed = true;  // and out of its list when it would be next
   if (partition.head == place) announce_head(partition);
-  if (partition.head == kNowhere && !partition.is_busy) partitions_.erase(*job.partition);
+  forget_if_over(*job.partition);
   return job;
 }
 
@@ -169,6 +265,28 @@ std::optional<WallTime> Lane::next_time() const {
   if (!keyless_.empty() || !heads_.empty()) return WallTime::min();
   if (later_.empty()) return std::nullopt;
   return later_.front().run_at;
+}
+
+// Heads come before what stands behind them.
+std::vector<JobSeq> Lane::upcoming(std::size_t most) const {
+  std::vector<JobSeq> seqs;
+  const auto add = [&](const Candidate& candidate) {
+    if (is_current(candidate)) seqs.push_back(candidate.seq);
+    return seqs.size() < most;
+  };
+  const auto add_followers = [&](const Candidate& head) {
+    if (!is_current(head)) return true;
+    Place place = nodes_[head.place].next;
+    for (; place != kNowhere && seqs.size() < most; place = nodes_[place].next) {
+      if (!nodes_[place].is_removed) seqs.push_back(nodes_[place].job.seq);
+    }
+    return seqs.size() < most;
+  };
+  heads_.for_each(add);
+  keyless_.for_each(add);
+  if (seqs.size() < most) heads_.for_each(add_followers);
+  if (seqs.size() < most) later_.for_each(add);
+  return seqs;
 }
 
 std::vector<WaitingJob> Lane::list() const {

@@ -18,14 +18,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <muster/base/clock.hpp>
 #include <muster/jobs/job.hpp>
+#include <muster/jobs/job_pool_config.hpp>
 
 #include "jobs/routing.hpp"
+#include "jobs/run_heap.hpp"
 
 namespace muster {
 
@@ -36,13 +44,17 @@ struct WaitingJob {
   WallTime run_at{};  // not before that
   std::int16_t priority = 0;
   std::uint16_t attempts = 0;  // that have failed
+  std::uint64_t version = 0;   // as its record says
 
   bool operator==(const WaitingJob&) const = default;
 };
 
 class Lane {
  public:
-  // Behind all of its partition. Requires: no job of this seq waits here.
+  explicit Lane(PartitionOrder order = PartitionOrder::enqueued) : order_(order) {}
+
+  // Behind all of its partition; or, by priority, behind those that are not less urgent. Requires:
+  // no job of this seq waits here.
   void add(const WaitingJob& job);
 
   // The next job whose time has come. Its partition waits until finish() or retry().
@@ -53,6 +65,25 @@ class Lane {
 
   // What was taken waits again as it is given here, in front of its partition.
   void retry(const WaitingJob& job);
+
+  // A partition waits, whatever is in it: this job of it, which was taken or never was here, is a
+  // dead letter.
+  void block(PartitionHash partition, JobSeq dead);
+  [[nodiscard]] JobSeq blocked_by(PartitionHash partition) const;  // 0: nobody
+  [[nodiscard]] std::vector<std::pair<PartitionHash, JobSeq>> blocked() const;
+
+  // It goes on; with `first`, that one is in front. Of a partition that is not blocked: adds it.
+  void unblock(PartitionHash partition, const std::optional<WaitingJob>& first);
+
+  // Retries wait so much longer, or shorter: somebody has set the clock.
+  void shift_retries(Duration by);
+
+  // A partition that has more than half of all jobs here, if one was seen to when a job was added.
+  struct Crowd {
+    JobSeq head = 0;
+    std::size_t jobs = 0;
+  };
+  [[nodiscard]] std::optional<Crowd> crowd() const;
 
   // It waits no longer; what it was. Nothing: it does not wait here.
   std::optional<WaitingJob> remove(JobSeq seq);
@@ -66,6 +97,11 @@ class Lane {
   // Jobs that wait, for their time or their turn.
   [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
 
+  // About the next ones, as long as nothing changes.
+  [[nodiscard]] std::vector<JobSeq> upcoming(std::size_t most) const;
+
+  [[nodiscard]] bool contains(JobSeq seq) const { return places_.contains(seq); }
+
   // All that wait, in no order.
   [[nodiscard]] std::vector<WaitingJob> list() const;
 
@@ -77,11 +113,15 @@ class Lane {
     WaitingJob job;         // seq 0: unused
     Place next = kNowhere;  // of its partition
     bool is_removed = false;
+    bool is_again = false;  // stays in front of its partition
   };
   struct Partition {
     Place head = kNowhere;
     Place tail = kNowhere;
     bool is_busy = false;  // one of its jobs is being run
+    JobSeq blocked_by = 0;
+    std::uint32_t jobs = 0;
+    std::unique_ptr<std::map<int, Place, std::greater<>>> last;  // of each priority, if it decides
   };
 
   // What may be next: a job without a partition, or the head of one. Old ones are passed by when
@@ -92,9 +132,18 @@ class Lane {
     Place place = kNowhere;
     std::int16_t priority = 0;
   };
-  using Heap = std::vector<Candidate>;
-  static bool is_later(const Candidate& left, const Candidate& right) noexcept;
-  static bool is_less_urgent(const Candidate& left, const Candidate& right) noexcept;
+  struct IsSooner {
+    bool operator()(const Candidate& left, const Candidate& right) const noexcept {
+      return left.run_at != right.run_at ? left.run_at < right.run_at : left.seq < right.seq;
+    }
+  };
+  struct IsMoreUrgent {
+    bool operator()(const Candidate& left, const Candidate& right) const noexcept {
+      return left.priority != right.priority ? left.priority > right.priority
+                                             : left.seq < right.seq;
+    }
+  };
+  using Ready = RunHeap<Candidate, IsMoreUrgent>;
 
   [[nodiscard]] Place put(const WaitingJob& job);
   void let_go(Place place);
@@ -102,16 +151,21 @@ class Lane {
   void announce_head(Partition& partition);
   void wake(WallTime now);
   [[nodiscard]] bool is_current(const Candidate& candidate) const;
-  void drop_old(Heap& heap) const;
-  [[nodiscard]] WaitingJob take_from(Heap& heap);
+  void drop_old(Ready& ready) const;
+  [[nodiscard]] WaitingJob take_from(Ready& ready);
+  void insert_by_priority(Partition& partition, Place place);
+  void leave_list(Partition& partition, Place place);
+  void forget_if_over(PartitionHash key);
 
+  PartitionOrder order_;
+  PartitionHash largest_ = 0;  // or another, if none has more than half
   std::vector<Node> nodes_;
   std::vector<Place> unused_;
-  Heap keyless_;  // whose time has come, without a partition
-  Heap heads_;    // of partitions, whose time has come
-  Heap later_;    // of both, whose time has not
+  Ready keyless_;                       // whose time has come, without a partition
+  Ready heads_;                         // of partitions, whose time has come
+  RunHeap<Candidate, IsSooner> later_;  // of both, whose time has not
   std::unordered_map<PartitionHash, Partition> partitions_;  // those that wait or are busy
-  std::unordered_map<JobSeq, Place> places_;
+  boost::unordered_flat_map<JobSeq, Place> places_;
 };
 
 }  // namespace muster

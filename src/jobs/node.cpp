@@ -7,6 +7,7 @@
 #include <muster/base/log.hpp>
 #include <muster/base/utf8.hpp>
 
+#include "jobs/isolation.hpp"
 #include "jobs/node_pool.hpp"
 
 namespace muster {
@@ -14,6 +15,8 @@ namespace {
 
 constexpr unsigned kMostInstances = 1024;
 constexpr std::size_t kMostName = 100;
+constexpr std::chrono::milliseconds kLeastTimeout{1};
+constexpr std::chrono::hours kMostTimeout{30 * 24};
 constexpr std::size_t kPrunePage = 2000;
 
 std::vector<BadField> problems_of(std::string_view name) {
@@ -42,6 +45,19 @@ std::vector<BadField> validate(const JobPoolSetup& setup) {
     bad.push_back(
         {"retry.max_attempts", std::to_string(setup.retry.max_attempts), "must be at most 65535"});
   }
+  if (setup.timeout && (*setup.timeout < kLeastTimeout || *setup.timeout > kMostTimeout)) {
+    bad.push_back({"timeout", std::to_string(setup.timeout->count()) + " ns",
+                   "must be from 1 ms to 30 days"});
+  }
+  const auto check_limit = [&bad](const char* field, const std::optional<RateLimit>& limit) {
+    if (!limit) return;
+    for (BadField& problem : validate(*limit)) {
+      problem.field = field + ("." + problem.field);
+      bad.push_back(std::move(problem));
+    }
+  };
+  check_limit("limits.pool", setup.limits.pool);
+  check_limit("limits.key", setup.limits.key);
   if (!setup.execute) bad.push_back({"execute", "unset", "must be a function"});
   if (setup.max_event_bytes < 1 || setup.max_event_bytes > kMostEventBytes) {
     bad.push_back(
@@ -54,6 +70,7 @@ JobNode::JobNode(std::unique_ptr<Store> store, const Options& options)
     : options_(options),
       clock_(options.clock != nullptr ? *options.clock : real_clock()),
       store_(std::move(store)),
+      shared_(store_->shared()),
       interrupted_(set_of(store_->take_interrupted())) {
   GroupCommit::Listener& listener = *this;  // which others may not know
   commits_ = std::make_unique<GroupCommit>(*store_, listener, GroupCommit::Options{});
@@ -64,7 +81,45 @@ JobNode::~JobNode() {
 }
 
 WallTime JobNode::wall_now() const {
-  return clock_.wall_now();
+  return clock_.wall_now() + std::chrono::duration_cast<WallTime::duration>(store_->clock_ahead());
+}
+
+Duration JobNode::clock_offset() const {
+  return std::chrono::duration_cast<Duration>(wall_now().time_since_epoch()) -
+         clock_.now().time_since_epoch();
+}
+
+// Somebody may set the wall's clock. Lanes go by the steady one, and by how far that is off: both
+// change at once, with the times of what waits in them (follow_clock).
+WallTime JobNode::lane_now(const Pool& pool) const {
+  pool.mutex.is_held();
+  return WallTime(std::chrono::duration_cast<WallTime::duration>(clock_.now().time_since_epoch() +
+                                                                 pool.clock_offset));
+}
+
+// What is due by the wall's clock is due for a lane, which may be a little behind.
+WaitingJob JobNode::for_lane(const Pool& pool, WaitingJob job) const {
+  if (job.attempts == 0 && job.run_at <= wall_now()) {
+    job.run_at = std::min(job.run_at, lane_now(pool));
+  }
+  return job;
+}
+
+void JobNode::add_schedule(std::string_view name, Pool& pool, const CronSchedule& schedule,
+                           MissedRuns missed_runs, EncodedJob job) {
+  std::vector<BadField> bad = problems_of(name);
+  const auto is_same = [name](const Schedule& other) { return other.name == name; };
+  if (std::ranges::any_of(schedules_, is_same)) {
+    bad.push_back({"schedule", std::string(name), "is there already"});
+  }
+  if (is_started_) bad.push_back({"schedule", std::string(name), "must be made before start()"});
+  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+  (void)new_job(pool, job, wall_now());  // whether it can be enqueued
+  schedules_.push_back({.name = std::string(name),
+                        .pool = &pool,
+                        .plan = schedule,
+                        .missed_runs = missed_runs,
+                        .job = std::move(job)});
 }
 
 JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
@@ -78,16 +133,30 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
   }
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
   auto pool = std::make_unique<Pool>(std::string(name), std::move(setup));
-  const PoolRecord record = store_->open_pool(name);
+  const PoolRecord record = store_->open_pool(name, pool->setup.concurrency);
+  if (record.concurrency != pool->setup.concurrency) {
+    MUSTER_LOG(LogLevel::warning, "pool \"" << name << "\" has concurrency " << record.concurrency
+                                            << ", not " << pool->setup.concurrency
+                                            << ", as long as other nodes run it so");
+  }
   {
     const MutexLock lock(pool->mutex);
     pool->number = record.number;
+    pool->concurrency = record.concurrency;
     pool->is_paused = record.is_paused;
     pool->turn = static_cast<std::uint32_t>(record.jobs);
+    const JobRateLimits& limits = pool->setup.limits;
+    if (shared_ == nullptr || limits.scope == JobRateLimits::Scope::node) {
+      if (limits.pool) pool->bucket.emplace(*limits.pool, clock_.now());
+      if (limits.key) pool->key_buckets.emplace(*limits.key);
+    }
+    pool->clock_offset = clock_offset();
     pool->random = Random(static_cast<std::uint64_t>(record.number) + record.jobs);
-    for (std::uint32_t index = 0; index < pool->setup.concurrency; ++index) {
+    for (std::uint32_t index = 0; index < pool->concurrency; ++index) {
       Instance& instance = pool->instances.emplace_back();
       instance.index = index;
+      instance.is_held = shared_ == nullptr;
+      instance.lane = Lane(pool->setup.order);
       instance.runner = runners_++;
     }
     for (const PoolRecord::Instance& known : record.instances) {
@@ -99,7 +168,11 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
   Pool& made = *pool;
   by_number_.emplace(record.number, &made);
   pools_.emplace(name, std::move(pool));
-  load(made);
+  if (shared_ == nullptr) {
+    std::set<std::uint32_t> all;
+    for (std::uint32_t index = 0; index < made.concurrency; ++index) all.insert(index);
+    load(made, all, interrupted_);
+  }
   return made;
 }
 
@@ -109,6 +182,10 @@ JobNode::Pool& JobNode::pool(std::string_view name) const {
   throw InvalidArgument({.field = "pool", .value = to_utf8(name), .rule = "must be defined first"});
 }
 
+const JobPoolSetup& JobNode::setup_of(std::string_view name) const {
+  return pool(name).setup;
+}
+
 JobNode::Pool& JobNode::pool_of(PoolNumber number) const {
   return *by_number_.at(number);
 }
@@ -116,10 +193,19 @@ JobNode::Pool& JobNode::pool_of(PoolNumber number) const {
 void JobNode::start() {
   if (is_started_) throw InvalidArgument({"start()", "called twice", "must be called once"});
   is_started_ = true;
-  workers_ = std::make_unique<ThreadPool>(
-      ThreadPoolOptions{.workers = std::clamp(runners_, 1U, kMostInstances),
-                        .start = Start::lazy,
-                        .thread_name = "jobs"});
+  take_up_schedules();
+  unsigned isolated = 0;
+  for (const auto& [name, pool] : pools_) {
+    if (pool->setup.isolation == JobIsolation::process) isolated += pool->concurrency;
+  }
+  if (isolated > 0) isolated_ = std::make_unique<IsolatedHandlers>(isolated);
+  const bool has_threads = options_.mode == JobsMode::threads;
+  if (has_threads) {
+    workers_ = std::make_unique<ThreadPool>(
+        ThreadPoolOptions{.workers = std::clamp(runners_, 1U, kMostInstances),
+                          .start = Start::lazy,
+                          .thread_name = "jobs"});
+  }
   for (const auto& [name, pool] : pools_) {
     std::vector<DeadNews> untold;
     {
@@ -128,35 +214,64 @@ void JobNode::start() {
       untold.swap(pool->untold);
     }
     for (DeadNews& news : untold) tell_dead(*pool, std::move(news));
-    for (std::uint32_t index = 0; index < pool->setup.concurrency; ++index) wake(*pool, index);
+    for (std::uint32_t index = 0; index < pool->concurrency; ++index) wake(*pool, index);
   }
-  (void)workers_->every(options_.prune_every, [this] { prune(); });
+  if (shared_ != nullptr) watcher_ = std::thread([this] { watch(); });
+  if (!has_threads) return;
+  keepers_ = std::make_unique<ThreadPool>(
+      ThreadPoolOptions{.workers = 2, .start = Start::lazy, .thread_name = "keeper"});
+  (void)keepers_->every(options_.prune_every, [this] { prune(); });
+  (void)keepers_->every(tick_every(), [this] { tick(); });
 }
 
-void JobNode::load(Pool& pool) {
+// What waits for these.
+void JobNode::load(Pool& pool, const std::set<std::uint32_t>& instances,
+                   const std::set<JobSeq>& interrupted) {
   std::vector<Taken> crashed;
   {
     const MutexLock lock(pool.mutex);
-    const auto instances = static_cast<std::uint32_t>(pool.instances.size());
     store_->load_waiting(pool.number, [&](const JobRecord& record) {
       pool.mutex.is_held();
-      WaitingJob job{.seq = record.seq,
-                     .run_at = record.at,
-                     .priority = record.priority,
-                     .attempts = static_cast<std::uint16_t>(record.attempts)};
-      if (record.key) job.partition = partition_hash(*record.key);
-      const std::uint32_t index = job.partition ? instance_of(*job.partition, instances)
-                                                : instance_of_turn(record.turn, instances);
-      if (interrupted_.contains(record.seq)) {
+      WaitingJob job = waiting_job(record);
+      const std::uint32_t index = home_of(job, record.turn, pool.concurrency);
+      Instance& instance = pool.instances[index];
+      if (!instances.contains(index) || instance.lane.contains(job.seq)) return;
+      if (pool.is_taken(job)) return;
+      if (interrupted.contains(record.seq)) {
         Taken& taken = crashed.emplace_back();
-        taken = {.job = job, .index = index, .home = index};
+        taken = {.job = job,
+                 .index = index,
+                 .home = index,
+                 .term = instance.term,
+                 .holder = instance.holder};
         if (!is_tried_again(pool, taken)) return;
         job = taken.job;
       }
-      pool.instances[index].lane.add(job);
+      instance.lane.add(for_lane(pool, job));
     });
   }
+  if (pool.setup.when_dead == DeadLetterEffect::block) block_partitions(pool, instances);
+  if (crashed.empty()) return;
   for (Taken& taken : crashed) settle_crash(pool, taken);
+  // Before one of them can kill this process, too, and the attempt would not count.
+  (void)commits_->wait_settled(real_clock().now() + kLastSettlements);
+}
+
+// Those whose head is a dead letter.
+void JobNode::block_partitions(Pool& pool, const std::set<std::uint32_t>& instances) {
+  Store::Page page{.limit = kPrunePage};
+  for (;;) {
+    const std::vector<Store::FoundLetter> letters = store_->dead_letters(pool.number, page);
+    const MutexLock lock(pool.mutex);
+    for (const Store::FoundLetter& found : letters) {
+      if (!found.letter.partition_key) continue;
+      const PartitionHash partition = partition_hash(*found.letter.partition_key);
+      const std::uint32_t index = instance_of(partition, pool.concurrency);
+      if (instances.contains(index)) pool.instances[index].lane.block(partition, found.seq);
+    }
+    if (letters.size() < page.limit) return;
+    page.after = letters.back().seq;
+  }
 }
 
 // A job that was being run when its process died has failed once more. It is not in a lane yet, so
@@ -165,7 +280,7 @@ bool JobNode::is_tried_again(Pool& pool, Taken& taken) {
   pool.mutex.is_held();
   taken.after = after_attempt(
       retry_of(pool), {.failure = FailureKind::crash},
-      {.attempts = taken.job.attempts, .now = wall_now(), .luck = pool.random.real()});
+      {.attempts = taken.job.attempts, .now = lane_now(pool), .luck = pool.random.real()});
   if (taken.after.state != JobState::available) return false;
   taken.job.attempts = static_cast<std::uint16_t>(taken.after.attempts);
   taken.job.run_at = taken.after.run_at;
@@ -178,6 +293,10 @@ void JobNode::settle_crash(Pool& pool, Taken& taken) {
   {
     const MutexLock lock(pool.mutex);
     ++pool.instances[taken.index].unsettled;
+    ++pool.instances[taken.home].owed;
+    if (shared_ != nullptr && taken.after.state != JobState::available) {
+      pool.taken[taken.job.seq] = {taken.home, taken.term, taken.job.version};
+    }
   }
   settle(pool, taken,
          {.outcome = {.failure = FailureKind::crash, .what = "the process that ran it died"}});
@@ -201,6 +320,7 @@ bool JobNode::wait_changed(Pool& pool, Time deadline) {
   return true;
 }
 
+// What still runs at the deadline, or cannot be settled by then, is waited for by the destructor.
 std::size_t JobNode::stop(Time deadline) {
   stopping_.request_stop();
   std::size_t running = 0;
@@ -216,10 +336,26 @@ std::size_t JobNode::stop(Time deadline) {
     }
     running += static_cast<std::size_t>(std::ranges::count_if(pool->instances, is_running));
   }
-  if (running > 0) return running;
+  if (running > 0 || is_ended_) return running;
+  if (keepers_ != nullptr) (void)keepers_->stop();
   if (workers_ != nullptr) (void)workers_->stop();
-  (void)commits_->wait_settled(std::min(deadline, real_clock().now() + kLastSettlements));
+  const Time last = std::min(deadline, real_clock().now() + kLastSettlements);
+  const bool is_settled = commits_->wait_settled(last);
+  if (!is_settled && deadline != Time::max()) return 0;
+  (void)tell_untold();
   commits_->stop();
+  // The node was alive until here: nobody else was to run what it had.
+  watch_stops_.store(true, release);  // sync(watch-stops): pairs with the load in watch()
+  if (watcher_.joinable()) {
+    shared_->call();
+    while (!watch_ended_.load(acquire)) {  // sync(watch-ended): pairs with the store in watch()
+      if (real_clock().now() >= deadline) return 0;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    watcher_.join();
+  }
+  if (shared_ != nullptr) shared_->leave();
+  is_ended_ = true;
   return 0;
 }
 

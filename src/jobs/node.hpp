@@ -24,23 +24,30 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <muster/base/clock.hpp>
 #include <muster/base/random.hpp>
+#include <muster/job_pool.hpp>
+#include <muster/jobs/cron.hpp>
 #include <muster/jobs/job.hpp>
 #include <muster/jobs/job_pool_config.hpp>
+#include <muster/observe/notice_hub.hpp>
+#include <muster/sync/atomic.hpp>
 #include <muster/sync/mutex.hpp>
 #include <muster/thread_pool.hpp>
 
 #include "jobs/group_commit.hpp"
 #include "jobs/lane.hpp"
+#include "jobs/shared_store.hpp"
 #include "jobs/store.hpp"
 #include "jobs/transition.hpp"
 
 namespace muster {
 
+class IsolatedHandlers;
 class JobPoolState;
 struct DeadNews;
 struct JobInstance;
@@ -51,6 +58,7 @@ class JobNode final : private GroupCommit::Listener {
     Retention retention = {};
     Duration prune_every = std::chrono::minutes(1);
     Clock* clock = nullptr;  // null: the real one
+    JobsMode mode = JobsMode::threads;
   };
 
   // Lives as long as the node.
@@ -66,26 +74,42 @@ class JobNode final : private GroupCommit::Listener {
 
   // Throws InvalidArgument if it was not defined.
   [[nodiscard]] Pool& pool(std::string_view name) const;
+  [[nodiscard]] const JobPoolSetup& setup_of(std::string_view name) const;
+
+  // Throws InvalidArgument, with every problem.
+  static void check(const Pool& pool, const EncodedJob& job);
+
+  // Bytes that an attempt may log.
+  static constexpr std::size_t kMostLog = 65'536;
+
+  // Before start().
+  void add_schedule(std::string_view name, Pool& pool, const CronSchedule& schedule,
+                    MissedRuns missed_runs, EncodedJob job);
 
   // Runs what waits. Once.
   void start();
+
+  // What is due, on this thread.
+  std::size_t run_due();
 
   // Starts no more jobs, asks those that run to stop, and waits for them. Says how many still run
   // at the deadline; they are waited for when the node goes. Safe twice.
   std::size_t stop(Time deadline);
 
-  // Clients: node_clients.cpp
+  // Clients: node_enqueue.cpp, node_clients.cpp
   EnqueueManyResult enqueue(Pool& pool, std::vector<EncodedJob> jobs, Durability durability);
+  EnqueueManyResult enqueue_with(Pool& pool, pg_conn* connection, std::vector<EncodedJob> jobs);
   [[nodiscard]] JobPoolStatus status(const Pool& pool) const;
   [[nodiscard]] InstanceStatus instance_status(const Pool& pool, std::uint32_t index) const;
   void set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is_paused);
-  JobCancelOutcome cancel(Pool& pool, std::string_view id);
+  JobCancelOutcome cancel(Pool& pool, std::string_view id, const JobCancelOptions& options);
   DrainOutcome drain(Pool& pool, std::optional<std::uint32_t> index, Time deadline);
-  [[nodiscard]] std::vector<DeadLetter> dead_letters(Pool& pool, std::size_t limit) const;
+  [[nodiscard]] std::vector<JobDeadLetter> dead_letters(Pool& pool, std::size_t limit) const;
   bool judge_dead(Pool& pool, std::string_view id, JobState to);
-  [[nodiscard]] std::optional<std::string> result(Pool& pool, std::string_view id) const;
-  [[nodiscard]] std::vector<WaitingJobStatus> waiting(const Pool& pool, std::uint32_t index,
-                                                      std::size_t limit) const;
+  [[nodiscard]] Store::Remains remains(Pool& pool, std::string_view id) const;
+  [[nodiscard]] WaitingJobs waiting(const Pool& pool, std::uint32_t index,
+                                    const WaitingPage& page) const;
+  [[nodiscard]] NoticeHub& notices() noexcept { return notices_; }
 
  private:
   class Context;
@@ -98,6 +122,7 @@ class JobNode final : private GroupCommit::Listener {
     std::exception_ptr exception = {};
     bool is_handed_back = false;  // because of a stop: no attempt
     std::optional<std::string> result = {};
+    std::optional<std::string> log = {};
     std::vector<NewJob> enqueued = {};
   };
 
@@ -109,45 +134,116 @@ class JobNode final : private GroupCommit::Listener {
   };
 
   // Loading: node.cpp
-  void load(Pool& pool);
+  void load(Pool& pool, const std::set<std::uint32_t>& instances,
+            const std::set<JobSeq>& interrupted);
+  void block_partitions(Pool& pool, const std::set<std::uint32_t>& instances);
   bool is_tried_again(Pool& pool, Taken& taken);
   void settle_crash(Pool& pool, Taken& taken);
   void prune();
 
+  // A job that is enqueued at given times.
+  struct Schedule {
+    std::string name;
+    Pool* pool = nullptr;
+    CronSchedule plan;
+    MissedRuns missed_runs = MissedRuns::run_once;
+    EncodedJob job = {};
+    WallTime last{};  // that was enqueued, or when it was first seen
+  };
+
+  // What has to be looked at now and then: node_ticking.cpp
+  void take_up_schedules();
+  void run_schedules();
+  void run_schedule(Schedule& schedule, WallTime now);
+  [[nodiscard]] Duration tick_every() const;
+  void tick();
+  void end_late_jobs(Pool& pool);
+  void look_at_crowds(Pool& pool);
+  void follow_clock();
+
+  // Sharing a store with other nodes: node_sharing.cpp
+  void watch();
+  void beat();
+  void take_arrivals();
+  void add_arrivals(std::vector<SharedStore::Arrival> arrivals);
+  void grant_wish(const SharedStore::CancelWish& wish);
+  [[nodiscard]] SharedStore::Report report() const;
+  void take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
+                 const SharedStore::Standing& standing, bool knows_pauses);
+  void release_partitions(Pool& pool);
+  void lose(Pool& pool, Instance& instance);
+  void call_others() noexcept;
+
   // Running: node_running.cpp
   void wake(Pool& pool, std::uint32_t index);
   void run_jobs(Pool& pool, std::uint32_t index);
+  bool run(Pool& pool, Taken& taken);
+  void run_as_enqueued();
   std::optional<Taken> take_next(Pool& pool, std::uint32_t index);
   std::pair<std::optional<WaitingJob>, std::uint32_t> take_from_others(Pool& pool,
                                                                        std::uint32_t index,
                                                                        WallTime now);
-  static Rest go_to_sleep(Instance& instance, std::optional<WallTime> now);
+  std::pair<std::optional<WaitingJob>, std::uint32_t> choose(Pool& pool, std::uint32_t index,
+                                                             WallTime now);
+  Rest go_to_sleep(Instance& instance, std::optional<WallTime> now) const;
   void set_alarm(Pool& pool, std::uint32_t index, Duration delay);
+  bool get_ready(Pool& pool, Taken& taken);
   bool read_body(Pool& pool, Taken& taken);
+  [[nodiscard]] Duration wait_for_limits(const Pool& pool, const Taken& taken);
+  void put_off(Pool& pool, Taken& taken, Duration delay);
   Ended execute(Pool& pool, const Taken& taken);
+  Ended execute_isolated(Pool& pool, const Taken& taken);
+
+  // Ending: node_settling.cpp
   void end_attempt(Pool& pool, Taken& taken, Ended ended);
+  static void return_to_lane(Pool& pool, const Taken& taken, const Ended& ended);
   void settle(Pool& pool, const Taken& taken, Ended ended);
   [[nodiscard]] static RetryOptions retry_of(const Pool& pool);
   void tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t processed) const;
   void tell_dead(Pool& pool, DeadNews news);
+  bool tell_untold();
   void call_dead_letter(Pool& pool, const DeadNews& news) const;
 
-  // Of the store: node_running.cpp
-  void on_settled(const Settlement& settlement, const StoreBatch::Settled& settled) override;
+  // Of the store: node_settling.cpp
+  void on_settled(std::span<const Settlement> settlements,
+                  std::span<const StoreBatch::Settled> settled) override;
+  void note_settled(Pool& pool, const Settlement& settlement, bool is_settled,
+                    std::vector<DeadNews>& news);
   void on_committed(const StoreBatch& batch) override;
+  void on_lost(const StoreBatch& batch, const std::exception_ptr& why) override;
   void add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> inserted);
 
   void put_back(Pool& pool, std::uint32_t home, const WaitingJob& job);
+  std::optional<JobCancelOutcome> cancel_here(Pool& pool, JobSeq seq);
+  static void stop_running(Pool& pool, JobSeq seq);
+  JobCancelOutcome cancel_elsewhere(Pool& pool, const JobRecord& job,
+                                    const JobCancelOptions& options);
+  void unblock(Pool& pool, const JobRecord& record, bool is_replayed);
+  DrainOutcome drain_here(Pool& pool, std::optional<std::uint32_t> index, Time deadline);
+  [[nodiscard]] InstanceStatus status_of(const Pool& pool, std::uint32_t index,
+                                         const std::vector<SharedStore::Seen>& seen) const;
+  [[nodiscard]] DrainOutcome drained_elsewhere(const Pool& pool,
+                                               std::optional<std::uint32_t> index);
 
   [[nodiscard]] WallTime wall_now() const;
+  [[nodiscard]] Duration clock_offset() const;
+  [[nodiscard]] WallTime lane_now(const Pool& pool) const;
+  [[nodiscard]] WaitingJob for_lane(const Pool& pool, WaitingJob job) const;
   static bool wait_changed(Pool& pool, Time deadline);  // false: the deadline has passed
-  NewJob new_job(Pool& pool, EncodedJob job);
+  NewJob new_job(Pool& pool, EncodedJob job, WallTime now);
+  bool enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<Inserted>& inserted);
+  bool note_pending(Pool& pool, std::span<const NewJob> jobs);
+  void forget_pending(Pool& pool, std::span<const NewJob> jobs, bool was_noted);
+  [[nodiscard]] std::vector<std::size_t> ahead_of_new(const Pool& pool) const;
+  static void fill_in(const Pool& pool, std::span<NewJob> jobs, std::span<const Inserted> inserted,
+                      std::vector<std::size_t> ahead, EnqueueManyResult& answer);
   [[nodiscard]] Pool& pool_of(PoolNumber number) const;
 
   // Fixed at construction.
   const Options options_;
   Clock& clock_;
   const std::unique_ptr<Store> store_;
+  SharedStore* const shared_;  // null: it is all ours
 
   // Written by define() and start(), before anything runs.
   const std::set<JobSeq> interrupted_;  // by the death of the last process
@@ -155,10 +251,27 @@ class JobNode final : private GroupCommit::Listener {
   std::map<PoolNumber, Pool*> by_number_;
   std::uint32_t runners_ = 0;
   bool is_started_ = false;
+  bool is_ended_ = false;
+
+  // Who runs by hand, only.
+  bool is_running_due_ = false;
+
+  // The thread that watches, only.
+  NodeNumber held_as_ = 0;
+
+  // Whoever ticks, one at a time.
+  std::vector<Schedule> schedules_;
 
   // Any thread.
   std::stop_source stopping_;
+  Atomic<bool> beats_soon_;
+  Atomic<bool> watch_stops_;
+  Atomic<bool> watch_ended_;
+  NoticeHub notices_;
   std::unique_ptr<GroupCommit> commits_;
+  std::thread watcher_;  // of a shared store
+  std::unique_ptr<IsolatedHandlers> isolated_;
+  std::unique_ptr<ThreadPool> keepers_;  // prune and tick, however busy the workers are
   std::unique_ptr<ThreadPool> workers_;  // goes first, since its tasks use the rest
 };
 

@@ -1,106 +1,31 @@
 // node_clients.cpp: what clients ask of a node.
 #include <algorithm>
-#include <limits>
+#include <thread>
 #include <utility>
 
-#include <muster/base/utf8.hpp>
-
+#include "jobs/isolation.hpp"
 #include "jobs/node.hpp"
 #include "jobs/node_pool.hpp"
 
 namespace muster {
 namespace {
 
-constexpr std::size_t kMostIdBytes = 512;
-
-void check_word(const char* field, const std::string& word, std::vector<BadField>& bad) {
-  if (word.empty()) {
-    bad.push_back({field, "empty", "must be 1 to 512 bytes of UTF-8"});
-  } else if (word.size() > kMostIdBytes) {
-    bad.push_back({field,
-                   to_utf8(word.substr(0, 40)) + "... of " + std::to_string(word.size()) + " bytes",
-                   "must be 1 to 512 bytes of UTF-8"});
-  } else if (!is_utf8(word)) {
-    bad.push_back({field, to_utf8(word), "must be 1 to 512 bytes of UTF-8"});
-  }
-}
-
-std::vector<BadField> problems_of(const EncodedJob& job, std::size_t most_bytes) {
-  std::vector<BadField> bad;
-  check_word("id", job.id, bad);
-  if (job.partition_key) check_word("partition_key", *job.partition_key, bad);
-  using Limits = std::numeric_limits<std::int16_t>;
-  if (job.priority < Limits::min() || job.priority > Limits::max()) {
-    bad.push_back({"priority", std::to_string(job.priority), "must be from -32768 to 32767"});
-  }
-  if (job.event.size() > most_bytes) {
-    bad.push_back({"event", std::to_string(job.event.size()) + " bytes as JSON",
-                   "must have at most " + std::to_string(most_bytes) + " (max_event_bytes)"});
-  }
-  return bad;
-}
+// For another node to answer, and how often it is looked for.
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::milliseconds kLookAgain{10};
+constexpr std::chrono::milliseconds kLookSeldom{200};
 
 }  // namespace
 
-NewJob JobNode::new_job(Pool& pool, EncodedJob job) {
-  std::vector<BadField> bad = problems_of(job, pool.setup.max_event_bytes);
-  if (!bad.empty()) throw InvalidArgument(std::move(bad));
-  const WallTime now = wall_now();
-  NewJob made{.pool = pool.number,
-              .id = std::move(job.id),
-              .key = std::move(job.partition_key),
-              .priority = static_cast<std::int16_t>(job.priority),
-              .enqueued_at = now,
-              .run_at = job.run_at.value_or(now),
-              .event = std::move(job.event)};
-  if (!made.key) {
-    const MutexLock lock(pool.mutex);
-    made.turn = pool.turn++;
-  }
-  return made;
-}
-
-EnqueueManyResult JobNode::enqueue(Pool& pool, std::vector<EncodedJob> jobs,
-                                   Durability durability) {
-  EnqueueManyResult answer;
-  if (jobs.empty()) return answer;
-  GroupCommit::Request request;
-  request.durability = durability;
-  for (EncodedJob& job : jobs) {
-    EnqueueResult& result = answer.results.emplace_back();
-    result.job_id = job.id;
-    request.batch.jobs.push_back(new_job(pool, std::move(job)));
-  }
-  std::vector<std::size_t> ahead;
-  {
-    const MutexLock lock(pool.mutex);
-    for (const Instance& instance : pool.instances) {
-      ahead.push_back(instance.lane.size() + (instance.running != 0 ? 1 : 0));
-    }
-  }
-  const auto instances = static_cast<std::uint32_t>(ahead.size());
-  commits_->run(request);
-  for (std::size_t i = 0; i < answer.results.size(); ++i) {
-    const Inserted& inserted = request.batch.inserted[i];
-    const NewJob& job = request.batch.jobs[i];
-    EnqueueResult& result = answer.results[i];
-    result.created = inserted.created;
-    result.instance_index = job.key ? instance_of(partition_hash(*job.key), instances)
-                                    : instance_of_turn(inserted.turn, instances);
-    result.instance_id = pool.instance_id(result.instance_index);
-    result.position = ahead[result.instance_index];
-    ahead[result.instance_index] += inserted.created ? 1 : 0;
-    ++(inserted.created ? answer.enqueued : answer.duplicates);
-  }
-  return answer;
-}
-
 JobPoolStatus JobNode::status(const Pool& pool) const {
-  JobPoolStatus status{.concurrency = pool.setup.concurrency};
-  for (std::uint32_t index = 0; index < pool.setup.concurrency; ++index) {
-    const InstanceStatus& instance = status.instances.emplace_back(instance_status(pool, index));
+  JobPoolStatus status{.concurrency = pool.concurrency};
+  std::vector<SharedStore::Seen> seen;
+  if (shared_ != nullptr) seen = shared_->look(pool.number);
+  for (std::uint32_t index = 0; index < pool.concurrency; ++index) {
+    const InstanceStatus& instance = status.instances.emplace_back(status_of(pool, index, seen));
     status.total_pending += instance.pending;
     status.total_processed += instance.processed;
+    status.hot_partitions += instance.has_hot_partition ? 1 : 0;
   }
   const MutexLock lock(pool.mutex);
   status.total_dead = pool.dead;
@@ -109,56 +34,103 @@ JobPoolStatus JobNode::status(const Pool& pool) const {
 }
 
 InstanceStatus JobNode::instance_status(const Pool& pool, std::uint32_t index) const {
-  const MutexLock lock(pool.mutex);
-  if (index >= pool.instances.size()) {
-    throw InvalidArgument({"instance", std::to_string(index),
-                           "must be below " + std::to_string(pool.instances.size())});
+  if (index >= pool.concurrency) {
+    throw InvalidArgument(
+        {"instance", std::to_string(index), "must be below " + std::to_string(pool.concurrency)});
   }
+  return status_of(
+      pool, index,
+      shared_ != nullptr ? shared_->look(pool.number) : std::vector<SharedStore::Seen>{});
+}
+
+// Of what is held elsewhere, as it was `seen`.
+InstanceStatus JobNode::status_of(const Pool& pool, std::uint32_t index,
+                                  const std::vector<SharedStore::Seen>& seen) const {
+  const MutexLock lock(pool.mutex);
   const Instance& instance = pool.instances[index];
+  const auto other = std::ranges::find_if(
+      seen, [index](const SharedStore::Seen& each) { return each.figures.place.index == index; });
+  if (!instance.is_held && other != seen.end()) {
+    InstanceStatus status{.index = index,
+                          .instance_id = pool.instance_id(index),
+                          .pending = other->figures.pending,
+                          .processed = other->processed,
+                          .current_job = other->figures.current_job,
+                          .started_at = other->figures.started_at};
+    if (status.current_job) {
+      status.state = InstanceState::processing;
+    } else if (other->is_paused) {
+      status.state = InstanceState::paused;
+    }
+    return status;
+  }
   InstanceStatus status{.index = index,
                         .instance_id = pool.instance_id(index),
                         .pending = instance.lane.size(),
-                        .processed = instance.processed};
+                        .processed = instance.processed,
+                        .has_hot_partition = instance.is_crowded};
   if (instance.running != 0) {
     status.state = InstanceState::processing;
     status.current_job = instance.running_id;
     status.started_at = instance.started_at;
-    status.progress = instance.progress;
+    const bool is_isolated = isolated_ && pool.setup.isolation == JobIsolation::process;
+    status.progress =
+        is_isolated ? isolated_->progress(instance.runner, instance.started_at) : instance.progress;
   } else if (instance.is_paused || pool.is_paused) {
     status.state = InstanceState::paused;
   }
   return status;
 }
 
-std::vector<WaitingJobStatus> JobNode::waiting(const Pool& pool, std::uint32_t index,
-                                               std::size_t limit) const {
-  std::vector<WaitingJob> jobs;
+WaitingJobs JobNode::waiting(const Pool& pool, std::uint32_t index, const WaitingPage& page) const {
+  (void)instance_status(pool, index);  // whether there is one
+  std::vector<JobSeq> seqs;
+  const auto add = [&](const WaitingJob& job) {
+    if (job.seq > page.after) seqs.push_back(job.seq);
+  };
+  bool is_here = false;
   {
     const MutexLock lock(pool.mutex);
-    jobs = pool.instances.at(index).lane.list();
+    is_here = pool.instances[index].is_held;
+    for (const WaitingJob& job : pool.instances[index].lane.list()) add(job);
   }
-  std::ranges::sort(jobs, {}, &WaitingJob::seq);
-  if (jobs.size() > limit) jobs.resize(limit);
-  std::vector<JobSeq> seqs;
-  for (const WaitingJob& job : jobs) seqs.push_back(job.seq);
-  std::vector<WaitingJobStatus> answer;
+  if (!is_here) {
+    const std::optional<std::string> id = instance_status(pool, index).current_job;
+    const std::optional<JobRecord> running = id ? store_->find(pool.number, *id) : std::nullopt;
+    store_->load_waiting(pool.number, [&](const JobRecord& record) {
+      const WaitingJob job = waiting_job(record);
+      const bool is_here_next = home_of(job, record.turn, pool.concurrency) == index;
+      if (is_here_next && !(running && running->seq == job.seq)) add(job);
+    });
+  }
+  const std::size_t count = std::min(seqs.size(), page.limit);
+  const auto end = seqs.begin() + static_cast<std::ptrdiff_t>(count);
+  std::ranges::partial_sort(seqs, end);
+  const bool has_more = seqs.size() > count;
+  seqs.resize(count);
+  WaitingJobs answer;
   for (const JobBody& body : store_->read(seqs)) {
-    const auto job = std::ranges::find(jobs, body.seq, &WaitingJob::seq);
-    answer.push_back({.id = body.id, .enqueued_at = body.enqueued_at, .priority = job->priority});
+    const std::optional<JobRecord> job = store_->find(pool.number, body.id);
+    answer.jobs.push_back({.id = body.id,
+                           .enqueued_at = body.enqueued_at,
+                           .priority = job ? job->priority : 0,
+                           .partition_key = body.key});
   }
+  if (has_more && count > 0) answer.next = seqs.back();
   return answer;
 }
 
 void JobNode::set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is_paused) {
   GroupCommit::Request request;
   request.batch.pauses.push_back({.pool = pool.number, .index = index, .is_paused = is_paused});
-  if (index && *index >= pool.setup.concurrency) {
-    throw InvalidArgument({"instance", std::to_string(*index),
-                           "must be below " + std::to_string(pool.setup.concurrency)});
+  if (index && *index >= pool.concurrency) {
+    throw InvalidArgument(
+        {"instance", std::to_string(*index), "must be below " + std::to_string(pool.concurrency)});
   }
   commits_->run(request);
   {
     const MutexLock lock(pool.mutex);
+    ++pool.pauses;
     if (index) {
       pool.instances[*index].is_paused = is_paused;
     } else {
@@ -168,32 +140,70 @@ void JobNode::set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is
   }
   pool.changed.notify_all();
   if (is_paused) return;
-  for (std::uint32_t each = 0; each < pool.setup.concurrency; ++each) wake(pool, each);
+  for (std::uint32_t each = 0; each < pool.concurrency; ++each) wake(pool, each);
 }
 
-JobCancelOutcome JobNode::cancel(Pool& pool, std::string_view id) {
+JobCancelOutcome JobNode::cancel(Pool& pool, std::string_view id, const JobCancelOptions& options) {
   const std::optional<JobRecord> found = store_->find(pool.number, id);
   if (!found) return JobCancelOutcome::not_found;
   if (found->state != JobState::available) return JobCancelOutcome::already_completed;
+  if (const auto outcome = cancel_here(pool, found->seq)) return *outcome;
+  {
+    const MutexLock lock(pool.mutex);
+    const std::uint32_t home = home_of(waiting_job(*found), found->turn, pool.concurrency);
+    const bool is_ours = pool.instances[home].is_held || pool.taken.contains(found->seq);
+    if (is_ours && options.stop_running) stop_running(pool, found->seq);
+    // Run, or about to be settled: the store does not know yet.
+    if (is_ours) return JobCancelOutcome::already_processing;
+  }
+  return cancel_elsewhere(pool, *found, options);
+}
+
+// If it fails now, it is cancelled.
+void JobNode::stop_running(Pool& pool, JobSeq seq) {
+  pool.mutex.is_held();
+  for (Instance& instance : pool.instances) {
+    if (instance.running != seq) continue;
+    instance.is_cancelled = true;
+    instance.cancelling.request_stop();
+  }
+}
+
+// Nothing: it does not wait here.
+std::optional<JobCancelOutcome> JobNode::cancel_here(Pool& pool, JobSeq seq) {
   std::optional<WaitingJob> removed;
   std::uint32_t home = 0;
+  std::uint64_t term = 0;
+  NodeNumber holder = 0;
   {
     const MutexLock lock(pool.mutex);
     for (Instance& instance : pool.instances) {
-      removed = instance.lane.remove(found->seq);
+      removed = instance.lane.remove(seq);
       home = instance.index;
-      if (removed) break;
+      if (!removed) continue;
+      term = instance.term;
+      holder = instance.holder;
+      instance.bodies.erase(seq);
+      if (shared_ != nullptr) pool.taken[seq] = {home, term, removed->version};
+      break;
     }
-    // Run, or about to be settled: the store does not know yet.
-    if (!removed) return JobCancelOutcome::already_processing;
+    if (!removed) return std::nullopt;
   }
   GroupCommit::Request request;
-  request.batch.verdicts.push_back({.seq = found->seq, .at = wall_now()});
+  request.batch.verdicts.push_back({.seq = seq, .at = wall_now(), .holder = holder});
   try {
     commits_->run(request);
   } catch (const StoreFailure&) {
+    {
+      const MutexLock lock(pool.mutex);
+      if (pool.instances[home].term != term) throw;  // it is others' by now
+    }
     put_back(pool, home, *removed);
     throw;
+  }
+  {
+    const MutexLock lock(pool.mutex);
+    if (shared_ != nullptr) pool.forgotten_next.emplace_back(seq, term);
   }
   pool.changed.notify_all();
   wake(pool, home);  // its partition may go on
@@ -201,16 +211,81 @@ JobCancelOutcome JobNode::cancel(Pool& pool, std::string_view id) {
                                       : JobCancelOutcome::already_completed;
 }
 
+// By whoever holds its instance; if nobody does, by us.
+JobCancelOutcome JobNode::cancel_elsewhere(Pool& pool, const JobRecord& job,
+                                           const JobCancelOptions& options) {
+  const std::uint32_t home = home_of(waiting_job(job), job.turn, pool.concurrency);
+  const InstancePlace place{pool.number, home};
+  const Time deadline = real_clock().now() + kPatience;
+  bool is_asked = false;
+  for (;;) {
+    if (shared_->cancel_unheld(place, {.seq = job.seq, .at = wall_now()})) {
+      return JobCancelOutcome::cancelled;
+    }
+    const bool is_decided = is_asked && shared_->wish(job.seq) == SharedStore::Wish::none;
+    const std::optional<JobRecord> now = store_->find(pool.number, job.id);
+    if (now && now->state == JobState::cancelled) return JobCancelOutcome::cancelled;
+    if (!now || now->state != JobState::available) return JobCancelOutcome::already_completed;
+    if (is_decided) return JobCancelOutcome::already_processing;
+    if (!is_asked) shared_->wish_cancelled({.seq = job.seq, .stops = options.stop_running});
+    is_asked = true;
+    if (real_clock().now() >= deadline) {
+      shared_->drop_wish(job.seq);
+      throw StoreFailure({.attempt = "cancel job \"" + job.id + "\"",
+                          .reason = "the node that has it does not answer",
+                          .advice = "try again when its lease is over"});
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
 // What was not cancelled after all; its place in its partition is lost until the next start.
 void JobNode::put_back(Pool& pool, std::uint32_t home, const WaitingJob& job) {
   {
     const MutexLock lock(pool.mutex);
-    pool.instances[home].lane.add(job);
+    pool.taken.erase(job.seq);
+    pool.instances[home].lane.add(for_lane(pool, job));
   }
   wake(pool, home);
 }
 
 DrainOutcome JobNode::drain(Pool& pool, std::optional<std::uint32_t> index, Time deadline) {
+  if (options_.mode != JobsMode::threads) {
+    (void)run_due();
+    deadline = Time::min();  // nobody else would do it
+  }
+  if (shared_ == nullptr) return drain_here(pool, index, deadline);
+  for (;;) {
+    DrainOutcome outcome = drain_here(pool, index, deadline);
+    if (outcome == DrainOutcome::drained) outcome = drained_elsewhere(pool, index);
+    if (outcome != DrainOutcome::timed_out) return outcome;
+    if (real_clock().now() >= deadline) return DrainOutcome::timed_out;
+    std::this_thread::sleep_for(index ? kLookSeldom : kLookAgain);
+  }
+}
+
+// Whether anything of it waits or runs, wherever: then it is timed out. Paused: as others said
+// last, nothing of it is run.
+DrainOutcome JobNode::drained_elsewhere(const Pool& pool, std::optional<std::uint32_t> index) {
+  bool is_busy = false;
+  if (index) {
+    store_->load_waiting(pool.number, [&](const JobRecord& record) {
+      is_busy = is_busy || home_of(waiting_job(record), record.turn, pool.concurrency) == *index;
+    });
+  } else {
+    is_busy = shared_->has_available(pool.number);
+  }
+  if (!is_busy) return DrainOutcome::drained;
+  const std::vector<SharedStore::Seen> seen = shared_->look(pool.number);
+  const bool is_paused = std::ranges::all_of(seen, [&](const SharedStore::Seen& each) {
+    const std::uint32_t number = each.figures.place.index;
+    if (number >= pool.concurrency || (index && number != *index)) return true;
+    return each.is_paused && !each.figures.current_job;
+  });
+  return is_paused ? DrainOutcome::paused : DrainOutcome::timed_out;
+}
+
+DrainOutcome JobNode::drain_here(Pool& pool, std::optional<std::uint32_t> index, Time deadline) {
   const MutexLock lock(pool.mutex);
   const auto is_busy = [&](const Instance& instance) {
     if (index && instance.index != *index) return false;
@@ -221,19 +296,24 @@ DrainOutcome JobNode::drain(Pool& pool, std::optional<std::uint32_t> index, Time
     const bool is_paused = pool.is_paused || instance.is_paused;
     return is_paused && instance.lane.size() > 0 && is_busy(instance);
   };
-  while (std::ranges::any_of(pool.instances, is_busy)) {
-    const bool only_held = std::ranges::all_of(pool.instances, [&](const Instance& instance) {
-      return !is_busy(instance) ||
-             (is_held(instance) && instance.running == 0 && instance.unsettled == 0);
-    });
+  const auto has_pending = [&] {
+    pool.mutex.is_held();
+    return !pool.pending.empty();
+  };
+  while (has_pending() || std::ranges::any_of(pool.instances, is_busy)) {
+    const bool only_held =
+        !has_pending() && std::ranges::all_of(pool.instances, [&](const Instance& instance) {
+          return !is_busy(instance) ||
+                 (is_held(instance) && instance.running == 0 && instance.unsettled == 0);
+        });
     if (only_held) return DrainOutcome::paused;
     if (!wait_changed(pool, deadline)) return DrainOutcome::timed_out;
   }
   return DrainOutcome::drained;
 }
 
-std::vector<DeadLetter> JobNode::dead_letters(Pool& pool, std::size_t limit) const {
-  std::vector<DeadLetter> letters;
+std::vector<JobDeadLetter> JobNode::dead_letters(Pool& pool, std::size_t limit) const {
+  std::vector<JobDeadLetter> letters;
   for (Store::FoundLetter& found : store_->dead_letters(pool.number, {.limit = limit})) {
     letters.push_back(std::move(found.letter));
   }
@@ -250,18 +330,45 @@ bool JobNode::judge_dead(Pool& pool, std::string_view id, JobState to) {
       {.seq = found->seq, .from = JobState::dead, .to = to, .at = now});
   commits_->run(request);
   if (!request.batch.judged.front()) return false;
+  if (pool.setup.when_dead == DeadLetterEffect::block && found->key) {
+    unblock(pool, *found, to == JobState::available);
+    return true;
+  }
   if (to != JobState::available) return true;
-  WaitingJob job{.seq = found->seq, .run_at = now, .priority = found->priority};
-  if (found->key) job.partition = partition_hash(*found->key);
-  const std::uint32_t index = job.partition ? instance_of(*job.partition, pool.setup.concurrency)
-                                            : instance_of_turn(found->turn, pool.setup.concurrency);
-  put_back(pool, index, job);
+  if (shared_ != nullptr) {
+    shared_->call();  // whoever holds its instance finds it
+    return true;
+  }
+  WaitingJob job = waiting_job(*found);
+  job.run_at = now;
+  job.attempts = 0;
+  put_back(pool, home_of(job, found->turn, pool.concurrency), job);
   return true;
 }
 
-std::optional<std::string> JobNode::result(Pool& pool, std::string_view id) const {
+// Its partition goes on: with the job itself if it is replayed. On another node it is unblocked
+// when that finds the job, or looks for dead letters again.
+void JobNode::unblock(Pool& pool, const JobRecord& record, bool is_replayed) {
+  WaitingJob job = waiting_job(record);
+  job.run_at = wall_now();
+  job.attempts = 0;
+  const std::uint32_t home = home_of(job, record.turn, pool.concurrency);
+  {
+    const MutexLock lock(pool.mutex);
+    Instance& instance = pool.instances[home];
+    // In a shared store a job that is replayed comes with the next poll.
+    if (instance.is_held && !is_replayed) instance.lane.unblock(*job.partition, std::nullopt);
+    if (shared_ == nullptr && is_replayed) {
+      instance.lane.unblock(*job.partition, for_lane(pool, job));
+    }
+  }
+  wake(pool, home);
+  if (shared_ != nullptr) shared_->call();
+}
+
+Store::Remains JobNode::remains(Pool& pool, std::string_view id) const {
   const std::optional<JobRecord> found = store_->find(pool.number, id);
-  return found ? store_->result(found->seq) : std::nullopt;
+  return found ? store_->remains(found->seq) : Store::Remains{};
 }
 
 }  // namespace muster

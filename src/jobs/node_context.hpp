@@ -38,6 +38,15 @@ class JobNode::Context final : public JobContext {
     return pool_.instances[taken_.index].lane.size();
   }
 
+  const std::optional<std::string>& partition_key() const noexcept override {
+    return taken_.body.key;
+  }
+
+  void log(std::string_view line) override {
+    if (lines.size() + line.size() >= kMostLog) return;
+    lines.append(line).push_back('\n');
+  }
+
   void progress(double fraction, std::string_view text) override {
     const MutexLock lock(pool_.mutex);
     Instance& instance = pool_.instances[taken_.index];
@@ -47,11 +56,12 @@ class JobNode::Context final : public JobContext {
   // Taken over when the handler has returned.
   std::optional<std::string> result;
   std::vector<NewJob> enqueued;
+  std::string lines;  // that it logged; also if it fails
 
  private:
   void keep_result(std::string json) override { result = std::move(json); }
   void enqueue_encoded(std::string_view pool, EncodedJob job) override {
-    enqueued.push_back(node_.new_job(node_.pool(pool), std::move(job)));
+    enqueued.push_back(node_.new_job(node_.pool(pool), std::move(job), node_.wall_now()));
   }
 
   JobNode& node_;

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,21 +18,36 @@ namespace muster {
 
 // One of a pool's lanes, and who runs it. Guarded by its pool's mutex.
 struct JobInstance {
+  [[nodiscard]] bool may_run() const noexcept { return is_held && !is_leaving && !is_paused; }
+
   std::uint32_t index = 0;
   std::uint32_t runner = 0;  // its number for the store
   Lane lane;
+  std::unordered_map<JobSeq, JobBody> bodies;  // of some that wait, to be had without the store
+  bool is_held = true;                         // false: another node has it, or nobody
+  bool is_leaving = false;                     // begins no more jobs, since others are to have it
+  NodeNumber holder = 0;                       // as whom this node holds it
+  std::uint64_t term = 0;                      // how often it was gained or lost
+  std::size_t owed = 0;     // jobs of this lane that were taken, and the store does not know more
+  std::size_t careful = 0;  // jobs to come that may have killed a node
   bool is_paused = false;
   bool is_awake = false;  // a task of the workers sees to it
   bool was_busy = false;  // since it was last empty
   std::uint64_t processed = 0;
   std::size_t unsettled = 0;           // have ended, and the store does not know yet
   std::optional<WallTime> alarm = {};  // when it will be woken
+  Time rests_until{};                  // for a limit of the pool
+  bool is_crowded = false;             // and that was told
 
   // The job at hand.
   JobSeq running = 0;  // 0: none
+  std::uint32_t running_home = 0;
   std::string running_id = {};
   WallTime started_at{};
   std::stop_source cancelling;
+  bool is_cancelled = false;  // if it fails, that is the end of it
+  bool is_timed_out = false;
+  Time begun{};
   JobProgress progress = {};
 };
 
@@ -52,6 +69,7 @@ class JobPoolState {
 
   // Written once, when it was opened.
   PoolNumber number = 0;
+  std::uint32_t concurrency = 0;  // of the store, which may know better than the setup
 
   // Guarded by mutex.
   mutable Mutex mutex;
@@ -61,15 +79,66 @@ class JobPoolState {
   bool is_paused MUSTER_GUARDED_BY(mutex) = false;
   std::uint32_t turn MUSTER_GUARDED_BY(mutex) = 0;           // whose is the next job without a key
   std::map<JobSeq, DeadNews> news MUSTER_GUARDED_BY(mutex);  // not in the store yet
-  std::vector<DeadNews> untold MUSTER_GUARDED_BY(mutex);     // before start()
+  std::vector<DeadNews> untold MUSTER_GUARDED_BY(mutex);     // there are no workers
   std::uint64_t dead MUSTER_GUARDED_BY(mutex) = 0;
   std::uint64_t retries MUSTER_GUARDED_BY(mutex) = 0;
   Random random MUSTER_GUARDED_BY(mutex){0};
+  Duration clock_offset MUSTER_GUARDED_BY(mutex){};  // of the lanes' clock to the steady one
+
+  // If there are limits and each node counts for itself.
+  std::optional<TokenBucket<Time>> bucket MUSTER_GUARDED_BY(mutex);
+  std::optional<KeyedBuckets<Time>> key_buckets MUSTER_GUARDED_BY(mutex);
+
+  // If somebody enqueues at level `memory`: the ids that are on their way into the store. Who did
+  // before that was known is only counted.
+  bool notes_pending MUSTER_GUARDED_BY(mutex) = false;
+  std::unordered_set<std::string> pending MUSTER_GUARDED_BY(mutex);
+  std::size_t unnoted MUSTER_GUARDED_BY(mutex) = 0;
+
+  // If the store is shared: jobs that were taken here, so that what is polled meanwhile is not
+  // taken for new. Those that are settled are forgotten with the next poll.
+  struct Claim {
+    std::uint32_t home = 0;
+    std::uint64_t term = 0;     // of its home
+    std::uint64_t version = 0;  // of the job: with another one it is available again
+  };
+  std::unordered_map<JobSeq, Claim> taken MUSTER_GUARDED_BY(mutex);
+  std::vector<std::pair<JobSeq, std::uint64_t>> forgotten_next MUSTER_GUARDED_BY(mutex);
+  std::uint64_t pauses MUSTER_GUARDED_BY(mutex) = 0;  // how often it was paused or resumed here
+
+  [[nodiscard]] bool is_taken(const WaitingJob& job) const {
+    mutex.is_held();
+    const auto found = taken.find(job.seq);
+    return found != taken.end() && found->second.version == job.version;
+  }
 
   [[nodiscard]] std::string instance_id(std::uint32_t index) const {
     return name + ":" + std::to_string(index);
   }
 };
+
+// So that it need not be read: of some, and not of large ones.
+inline void keep_body(JobInstance& instance, JobBody body) {
+  constexpr std::size_t kMostBodies = 512;
+  constexpr std::size_t kSmallEvent = 2000;
+  if (instance.bodies.size() >= kMostBodies || body.event.size() > kSmallEvent) return;
+  const JobSeq seq = body.seq;
+  instance.bodies[seq] = std::move(body);
+}
+
+inline WaitingJob waiting_job(const JobRecord& record) {
+  WaitingJob job{.seq = record.seq,
+                 .run_at = record.at,
+                 .priority = record.priority,
+                 .attempts = static_cast<std::uint16_t>(record.attempts),
+                 .version = record.version};
+  if (record.key) job.partition = partition_hash(*record.key);
+  return job;
+}
+
+inline std::uint32_t home_of(const WaitingJob& job, std::uint32_t turn, std::uint32_t instances) {
+  return job.partition ? instance_of(*job.partition, instances) : instance_of_turn(turn, instances);
+}
 
 // A job that an instance has begun.
 struct JobNode::Taken {
@@ -77,6 +146,9 @@ struct JobNode::Taken {
   std::uint32_t index = 0;
   std::uint32_t home = 0;  // whose lane it came from
   std::uint32_t runner = 0;
+  std::uint64_t term = 0;  // of its home
+  NodeNumber holder = 0;
+  bool is_careful = false;
   std::stop_token stop = {};
   WallTime started_at{};
   JobBody body = {};

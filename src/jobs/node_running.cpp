@@ -7,6 +7,7 @@
 
 #include <muster/base/log.hpp>
 
+#include "jobs/isolation.hpp"
 #include "jobs/node.hpp"
 #include "jobs/node_context.hpp"
 #include "jobs/node_pool.hpp"
@@ -15,7 +16,10 @@ namespace muster {
 namespace {
 
 // An instance waits when so many of its jobs have ended and the store does not know yet.
-constexpr std::size_t kMostUnsettled = 4096;
+constexpr std::size_t kMostUnsettled = 1024;
+
+// Events that are read at once, and kept until their jobs are run.
+constexpr std::size_t kReadAhead = 256;
 
 // Before a job that could not be read is looked at again.
 constexpr std::chrono::seconds kPauseUnread{1};
@@ -39,10 +43,11 @@ RetryOptions JobNode::retry_of(const Pool& pool) {
 
 // There may be something to do for it.
 void JobNode::wake(Pool& pool, std::uint32_t index) {
+  if (workers_ == nullptr) return;  // not started yet, or run by hand
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[index];
-    const bool may_run = pool.is_started && !pool.is_paused && !instance.is_paused;
+    const bool may_run = pool.is_started && !pool.is_paused && instance.may_run();
     if (instance.is_awake || !may_run || stopping_.stop_requested()) return;
     instance.is_awake = true;
   }
@@ -58,17 +63,51 @@ void JobNode::run_jobs(Pool& pool, std::uint32_t index) {
   for (unsigned count = 0; count < kMostInARow; ++count) {
     std::optional<Taken> taken = take_next(pool, index);
     if (!taken) return;
-    if (!read_body(pool, *taken)) break;
-    store_->note_running(taken->runner, taken->job.seq);
-    Ended ended = execute(pool, *taken);
-    store_->note_running(taken->runner, 0);
-    end_attempt(pool, *taken, std::move(ended));
+    if (!run(pool, *taken)) break;
   }
   {
     const MutexLock lock(pool.mutex);
     pool.instances[index].is_awake = false;
   }
   wake(pool, index);
+}
+
+// False: it has to wait.
+bool JobNode::run(Pool& pool, Taken& taken) {
+  if (!get_ready(pool, taken)) return false;
+  Ended ended = execute(pool, taken);
+  store_->note_running(taken.runner, 0);
+  end_attempt(pool, taken, std::move(ended));
+  return true;
+}
+
+// Round by round: what one of them brings about is run in the next.
+std::size_t JobNode::run_due() {
+  if (options_.mode == JobsMode::threads) {
+    throw InvalidArgument({"mode", "threads", "must be one without threads for run_due()"});
+  }
+  if (!is_started_) throw InvalidArgument({"run_due()", "called", "must be called after start()"});
+  tick();
+  std::size_t count = 0;
+  for (std::size_t before = 0;;) {
+    for (const auto& [name, pool] : pools_) {
+      for (std::uint32_t index = 0; index < pool->concurrency; ++index) {
+        std::optional<Taken> taken = take_next(*pool, index);
+        if (taken && run(*pool, *taken)) ++count;
+      }
+    }
+    (void)commits_->wait_settled(Time::max());
+    const bool has_told = tell_untold();
+    if (count == std::exchange(before, count) && !has_told) return count;
+  }
+}
+
+// A handler may enqueue others; those are run when it has ended.
+void JobNode::run_as_enqueued() {
+  if (options_.mode != JobsMode::as_enqueued || !is_started_ || is_running_due_) return;
+  is_running_due_ = true;
+  (void)run_due();
+  is_running_due_ = false;
 }
 
 // Nothing: it has gone to sleep. That is decided under the same lock: whoever adds a job later
@@ -81,22 +120,33 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
     while (instance.unsettled > kMostUnsettled && !stopping_.stop_requested()) {
       pool.changed.wait(pool.mutex);
     }
-    const WallTime now = wall_now();
-    const bool may_run = !pool.is_paused && !instance.is_paused && !stopping_.stop_requested();
+    const WallTime now = lane_now(pool);
+    const bool has_lease = shared_ == nullptr || shared_->has_lease(instance.holder);
+    const bool may_run =
+        !pool.is_paused && instance.may_run() && has_lease && !stopping_.stop_requested();
     std::uint32_t home = index;
     std::optional<WaitingJob> job;
-    if (may_run) job = instance.lane.take(now);
-    if (may_run && !job) std::tie(job, home) = take_from_others(pool, index, now);
+    if (may_run) std::tie(job, home) = choose(pool, index, now);
     if (job) {
+      Instance& from = pool.instances[home];
+      ++from.owed;
+      if (shared_ != nullptr) pool.taken[job->seq] = {home, from.term, job->version};
       instance.running = job->seq;
+      instance.running_home = home;
       instance.was_busy = true;
       instance.started_at = now;
       instance.cancelling = std::stop_source();
+      instance.is_cancelled = false;
+      instance.is_timed_out = false;
+      instance.begun = clock_.now();
       instance.progress = {};
       return Taken{.job = *job,
                    .index = index,
                    .home = home,
                    .runner = instance.runner,
+                   .term = from.term,
+                   .holder = from.holder,
+                   .is_careful = from.careful > 0 && from.careful-- > 0,
                    .stop = instance.cancelling.get_token(),
                    .started_at = now};
     }
@@ -107,14 +157,46 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
   return std::nullopt;
 }
 
+// Of its own lane or another's. A job that its key's limit holds up waits in front of its
+// partition.
+std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::choose(Pool& pool, std::uint32_t index,
+                                                                    WallTime now) {
+  pool.mutex.is_held();
+  Instance& instance = pool.instances[index];
+  const Time moment = clock_.now();
+  if (pool.bucket) {
+    instance.rests_until = pool.bucket->next(*pool.setup.limits.pool, moment);
+  }
+  if (instance.rests_until > moment) return {std::nullopt, index};
+  for (;;) {
+    std::uint32_t home = index;
+    std::optional<WaitingJob> job = instance.lane.take(now);
+    if (!job) std::tie(job, home) = take_from_others(pool, index, now);
+    if (!job) return {std::nullopt, index};
+    if (pool.key_buckets && job->partition && !pool.key_buckets->take(*job->partition, moment)) {
+      const Duration wait = pool.key_buckets->next(*job->partition, moment) - moment;
+      job->run_at = now + std::chrono::ceil<WallTime::duration>(wait);
+      pool.instances[home].lane.retry(*job);
+      continue;
+    }
+    if (pool.bucket) (void)pool.bucket->take(*pool.setup.limits.pool, moment);
+    return {job, home};
+  }
+}
+
 // `now`: if it may run what comes.
-JobNode::Rest JobNode::go_to_sleep(Instance& instance, std::optional<WallTime> now) {
+JobNode::Rest JobNode::go_to_sleep(Instance& instance, std::optional<WallTime> now) const {
   instance.is_awake = false;
   Rest rest;
   rest.is_empty = instance.was_busy && instance.lane.size() == 0;
   rest.processed = instance.processed + instance.unsettled;
   if (rest.is_empty) instance.was_busy = false;
-  const std::optional<WallTime> next = instance.lane.next_time();
+  std::optional<WallTime> next = instance.lane.next_time();
+  const Time moment = clock_.now();
+  if (now && next && instance.rests_until > moment) {
+    const auto rest_of_it = std::chrono::ceil<WallTime::duration>(instance.rests_until - moment);
+    next = std::max(*next, *now + rest_of_it);
+  }
   if (now && next && (!instance.alarm || *next < *instance.alarm)) {
     instance.alarm = *next;
     rest.alarm = until(*next, *now);
@@ -123,6 +205,7 @@ JobNode::Rest JobNode::go_to_sleep(Instance& instance, std::optional<WallTime> n
 }
 
 void JobNode::set_alarm(Pool& pool, std::uint32_t index, Duration delay) {
+  if (workers_ == nullptr) return;
   try {
     (void)workers_->after(delay, [this, &pool, index] {
       {
@@ -135,27 +218,87 @@ void JobNode::set_alarm(Pool& pool, std::uint32_t index, Duration delay) {
   }
 }
 
-// False: the store cannot be read now; the job waits a moment and no attempt is counted.
-bool JobNode::read_body(Pool& pool, Taken& taken) {
+// False: a limit or the store holds it up; the job waits and no attempt is counted.
+bool JobNode::get_ready(Pool& pool, Taken& taken) {
   std::string problem = "it is not there";
   try {
-    std::vector<JobBody> bodies = store_->read(std::vector{taken.job.seq});
-    if (!bodies.empty()) {
-      taken.body = std::move(bodies.front());
-      const MutexLock lock(pool.mutex);
+    if (const Duration wait = wait_for_limits(pool, taken); wait > Duration::zero()) {
+      put_off(pool, taken, wait);
+      return false;
+    }
+    if (read_body(pool, taken)) {
+      store_->note_running(taken.runner, taken.job.seq);
+      if (taken.is_careful) shared_->confirm_running();
+      if (shared_ == nullptr || shared_->has_lease(taken.holder)) return true;
+      store_->note_running(taken.runner, 0);
+      problem = "its instance was lost";
+    }
+  } catch (const StoreFailure& failure) {
+    store_->note_running(taken.runner, 0);
+    problem = failure.what();
+  }
+  MUSTER_LOG(LogLevel::error,
+             "job " << taken.job.seq << " of \"" << pool.name << "\" has to wait: " << problem);
+  put_off(pool, taken, kPauseUnread);
+  return false;
+}
+
+// Those that all nodes share. A token that was taken for a key is lost if the pool has none: then
+// the key waits a little longer than it had to.
+Duration JobNode::wait_for_limits(const Pool& pool, const Taken& taken) {
+  const JobRateLimits& limits = pool.setup.limits;
+  if (shared_ == nullptr || limits.scope == JobRateLimits::Scope::node) return Duration::zero();
+  const std::string name = "pool " + std::to_string(pool.number);
+  if (limits.key && taken.job.partition) {
+    const std::string key = name + " key " + std::to_string(*taken.job.partition);
+    const Duration wait = shared_->take_token(key, *limits.key);
+    if (wait > Duration::zero()) return wait;
+  }
+  return limits.pool ? shared_->take_token(name, *limits.pool) : Duration::zero();
+}
+
+// With those of the jobs that come next.
+bool JobNode::read_body(Pool& pool, Taken& taken) {
+  std::vector<JobSeq> seqs{taken.job.seq};
+  {
+    const MutexLock lock(pool.mutex);
+    Instance& home = pool.instances[taken.home];
+    if (const auto found = home.bodies.find(taken.job.seq); found != home.bodies.end()) {
+      taken.body = std::move(found->second);
+      home.bodies.erase(found);
       pool.instances[taken.index].running_id = taken.body.id;
       return true;
     }
-  } catch (const StoreFailure& failure) {
-    problem = failure.what();
+    if (home.term == taken.term && home.bodies.size() < kReadAhead) {
+      for (const JobSeq seq : home.lane.upcoming(kReadAhead)) {
+        if (!home.bodies.contains(seq)) seqs.push_back(seq);
+      }
+    }
   }
-  MUSTER_LOG(LogLevel::error, "cannot read job " << taken.job.seq << " of \"" << pool.name
-                                                 << "\", which waits: " << problem);
+  std::vector<JobBody> bodies = store_->read(seqs);
+  if (bodies.empty() || bodies.front().seq != taken.job.seq) return false;
+  taken.body = std::move(bodies.front());
   const MutexLock lock(pool.mutex);
-  taken.job.run_at = wall_now() + kPauseUnread;
-  pool.instances[taken.home].lane.retry(taken.job);
-  pool.instances[taken.index].running = 0;
-  return false;
+  pool.instances[taken.index].running_id = taken.body.id;
+  Instance& home = pool.instances[taken.home];
+  for (std::size_t i = 1; i < bodies.size(); ++i) {
+    if (home.lane.contains(bodies[i].seq)) home.bodies[bodies[i].seq] = std::move(bodies[i]);
+  }
+  return true;
+}
+
+void JobNode::put_off(Pool& pool, Taken& taken, Duration delay) {
+  const MutexLock lock(pool.mutex);
+  Instance& instance = pool.instances[taken.index];
+  instance.running = 0;
+  if (pool.setup.limits.pool) instance.rests_until = clock_.now() + delay;
+  Instance& home = pool.instances[taken.home];
+  if (home.term != taken.term) return;
+  --home.owed;
+  pool.taken.erase(taken.job.seq);
+  if (taken.is_careful) ++home.careful;
+  taken.job.run_at = lane_now(pool) + std::chrono::ceil<WallTime::duration>(delay);
+  home.lane.retry(taken.job);
 }
 
 // What another has too much of, and need not run itself.
@@ -165,14 +308,45 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::take_from_others(Po
   pool.mutex.is_held();
   Instance* richest = nullptr;
   for (Instance& other : pool.instances) {
-    if (other.index == index || other.is_paused) continue;
+    if (other.index == index || !other.may_run()) continue;
     if (richest == nullptr || other.lane.size() > richest->lane.size()) richest = &other;
   }
   if (richest == nullptr) return {std::nullopt, index};
   return {richest->lane.give_away(now), richest->index};
 }
 
+// By a worker process. What it enqueues was checked there.
+JobNode::Ended JobNode::execute_isolated(Pool& pool, const Taken& taken) {
+  JobOrder order{.pool = pool.name,
+                 .id = taken.body.id,
+                 .event = taken.body.event,
+                 .key = taken.body.key,
+                 .attempt = taken.job.attempts + 1U,
+                 .enqueued_at = taken.body.enqueued_at,
+                 .started_at = taken.started_at,
+                 .instance = taken.index,
+                 .board = isolated_->board(),
+                 .place = taken.runner};
+  {
+    const MutexLock lock(pool.mutex);
+    const Instance& instance = pool.instances[taken.index];
+    order.processed = instance.processed + instance.unsettled;
+    order.pending = instance.lane.size();
+  }
+  JobReport report = isolated_->run(order, taken.stop, pool.setup.timeout);
+  Ended ended{.outcome = std::move(report.outcome), .result = std::move(report.result)};
+  if (!report.log.empty()) ended.log = std::move(report.log);
+  for (auto& [name, job] : report.enqueued) {
+    ended.enqueued.push_back(new_job(this->pool(name), std::move(job), wall_now()));
+  }
+  ended.is_handed_back = ended.outcome.failure && stopping_.stop_requested();
+  return ended;
+}
+
 JobNode::Ended JobNode::execute(Pool& pool, const Taken& taken) {
+  if (isolated_ != nullptr && pool.setup.isolation == JobIsolation::process) {
+    return execute_isolated(pool, taken);
+  }
   Ended ended;
   Context context(*this, pool, taken);
   try {
@@ -187,83 +361,17 @@ JobNode::Ended JobNode::execute(Pool& pool, const Taken& taken) {
     ended.outcome = {.failure = FailureKind::error, .what = "something that is no std::exception"};
     ended.exception = std::current_exception();
   }
+  if (!context.lines.empty()) ended.log = std::move(context.lines);
   if (!ended.outcome.failure) {
     ended.result = std::move(context.result);
     ended.enqueued = std::move(context.enqueued);
   }
+  if (ended.outcome.failure) {
+    const MutexLock lock(pool.mutex);
+    if (pool.instances[taken.index].is_timed_out) ended.outcome.failure = FailureKind::timeout;
+  }
   ended.is_handed_back = ended.outcome.failure && stopping_.stop_requested();
   return ended;
-}
-
-void JobNode::end_attempt(Pool& pool, Taken& taken, Ended ended) {
-  const JobError error{.kind = ended.outcome.failure.value_or(FailureKind::error),
-                       .what = ended.outcome.what,
-                       .attempt = taken.job.attempts + 1U,
-                       .exception = ended.exception};
-  if (ended.outcome.failure && ended.outcome.is_retryable && pool.setup.retry.is_retryable) {
-    try {
-      ended.outcome.is_retryable = pool.setup.retry.is_retryable(error);
-    } catch (const std::exception& thrown) {
-      ended.outcome.is_retryable = false;
-      MUSTER_LOG(LogLevel::error, "is_retryable of \"" << pool.name << "\": " << thrown.what());
-    }
-  }
-  {
-    const MutexLock lock(pool.mutex);
-    Instance& instance = pool.instances[taken.index];
-    taken.after = after_attempt(
-        retry_of(pool), ended.outcome,
-        {.attempts = taken.job.attempts, .now = wall_now(), .luck = pool.random.real()});
-    Lane& home = pool.instances[taken.home].lane;
-    if (ended.is_handed_back) {
-      home.retry(taken.job);
-    } else if (taken.after.state == JobState::available) {
-      WaitingJob again = taken.job;
-      again.attempts = static_cast<std::uint16_t>(taken.after.attempts);
-      again.run_at = taken.after.run_at;
-      home.retry(again);
-      ++pool.retries;
-    } else {
-      home.finish(taken.job);
-    }
-    instance.running = 0;
-    instance.running_id.clear();
-    if (!ended.is_handed_back) ++instance.unsettled;
-  }
-  pool.changed.notify_all();
-  if (!ended.is_handed_back) settle(pool, taken, std::move(ended));
-  if (taken.home != taken.index) wake(pool, taken.home);
-}
-
-void JobNode::settle(Pool& pool, const Taken& taken, Ended ended) {
-  const WallTime now = wall_now();
-  const bool is_again = taken.after.state == JobState::available;
-  Settlement settlement{.seq = taken.job.seq,
-                        .state = taken.after.state,
-                        .attempts = taken.after.attempts,
-                        .at = is_again ? taken.after.run_at : now,
-                        .place = {pool.number, taken.index},
-                        .result = std::move(ended.result),
-                        .enqueued = std::move(ended.enqueued)};
-  const JobError error{.kind = ended.outcome.failure.value_or(FailureKind::error),
-                       .what = ended.outcome.what,
-                       .attempt = taken.after.attempts,
-                       .exception = ended.exception};
-  if (ended.outcome.failure) {
-    settlement.error = AttemptError{
-        .attempt = error.attempt, .kind = error.kind, .what = error.what, .failed_at = now};
-  }
-  if (taken.after.state == JobState::dead && pool.setup.on_dead_letter) {
-    const MutexLock lock(pool.mutex);
-    pool.news.emplace(taken.job.seq, DeadNews{.event = taken.body.event,
-                                              .error = error,
-                                              .info = {.job_id = taken.body.id,
-                                                       .attempts = taken.after.attempts,
-                                                       .enqueued_at = taken.body.enqueued_at,
-                                                       .failed_at = now,
-                                                       .instance_index = taken.index}});
-  }
-  commits_->post(std::move(settlement));
 }
 
 void JobNode::tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t processed) const {
@@ -273,82 +381,6 @@ void JobNode::tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t pr
   } catch (const std::exception& error) {
     MUSTER_LOG(LogLevel::error, "on_empty of \"" << pool.name << "\": " << error.what());
   }
-}
-
-// On a worker, since it is the user's code: the thread that commits must not wait for it.
-void JobNode::tell_dead(Pool& pool, DeadNews news) {
-  {
-    const MutexLock lock(pool.mutex);
-    if (!pool.is_started) return pool.untold.push_back(std::move(news));
-  }
-  const auto told = std::make_shared<const DeadNews>(std::move(news));
-  try {
-    workers_->post([this, &pool, told] { call_dead_letter(pool, *told); });
-  } catch (const Stopped&) {
-    call_dead_letter(pool, *told);
-  }
-}
-
-void JobNode::call_dead_letter(Pool& pool, const DeadNews& news) const {
-  try {
-    pool.setup.on_dead_letter(news.event, news.error, news.info);
-  } catch (const std::exception& thrown) {
-    MUSTER_LOG(LogLevel::error, "on_dead_letter of \""
-                                    << pool.name << "\" for job \"" << news.info.job_id
-                                    << "\": " << thrown.what() << "; the dead letter is kept");
-  }
-  {
-    const MutexLock lock(pool.mutex);
-    --pool.instances[news.info.instance_index].unsettled;
-  }
-  pool.changed.notify_all();
-}
-
-void JobNode::on_settled(const Settlement& settlement, const StoreBatch::Settled& settled) {
-  Pool& pool = pool_of(settlement.place.pool);
-  std::optional<DeadNews> news;
-  {
-    const MutexLock lock(pool.mutex);
-    Instance& instance = pool.instances[settlement.place.index];
-    if (settled.is_settled && settlement.state != JobState::available) ++instance.processed;
-    if (settlement.state == JobState::dead) ++pool.dead;
-    if (const auto found = pool.news.find(settlement.seq); found != pool.news.end()) {
-      news = std::move(found->second);
-      pool.news.erase(found);
-    } else {
-      --instance.unsettled;
-    }
-  }
-  pool.changed.notify_all();
-  if (news) tell_dead(pool, *std::move(news));  // counts as unsettled until it was told
-  add_jobs(settlement.enqueued, settled.inserted);
-}
-
-void JobNode::on_committed(const StoreBatch& batch) {
-  add_jobs(batch.jobs, batch.inserted);
-}
-
-// Of any pools; in the order of the store.
-void JobNode::add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> inserted) {
-  std::set<std::pair<Pool*, std::uint32_t>> touched;
-  for (std::size_t i = 0; i < inserted.size(); ++i) {
-    if (!inserted[i].created) continue;
-    Pool& pool = pool_of(jobs[i].pool);
-    WaitingJob job{.seq = inserted[i].seq, .run_at = jobs[i].run_at, .priority = jobs[i].priority};
-    if (jobs[i].key) job.partition = partition_hash(*jobs[i].key);
-    const MutexLock lock(pool.mutex);
-    const auto instances = static_cast<std::uint32_t>(pool.instances.size());
-    const std::uint32_t index = job.partition ? instance_of(*job.partition, instances)
-                                              : instance_of_turn(jobs[i].turn, instances);
-    pool.instances[index].lane.add(job);
-    touched.emplace(&pool, index);
-    // Somebody who has nothing to do may have it.
-    if (job.partition || !pool.instances[index].is_awake) continue;
-    const auto idle =
-        std::ranges::find_if(pool.instances, [](const Instance& other) { return !other.is_awake; });
-    if (idle != pool.instances.end()) touched.emplace(&pool, idle->index);
-  }
-  for (const auto& [pool, index] : touched) wake(*pool, index);
 }
 
 }  // namespace muster

@@ -8,7 +8,15 @@
 
 namespace muster {
 
+// Of a store that several processes share.
+struct SharingOptions {
+  Duration lease = std::chrono::seconds(15);
+  Duration timeout = std::chrono::seconds(10);
+  Clock* clock = nullptr;  // null: the real one
+};
+
 // Throws InvalidArgument if the URL is of no known kind, StoreFailure if it cannot be opened.
-[[nodiscard]] std::unique_ptr<Store> open_store(const std::string& url);
+[[nodiscard]] std::unique_ptr<Store> open_store(const std::string& url,
+                                                const SharingOptions& sharing);
 
 }  // namespace muster

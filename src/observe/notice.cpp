@@ -82,6 +82,11 @@ void tell(std::ostream& out, const DeadLettered& news) {
       << (news.attempts == 1 ? " attempt: " : " attempts: ") << news.what;
 }
 
+void tell(std::ostream& out, const HotPartition& news) {
+  out << "partition \"" << news.key << "\" has " << news.waiting
+      << " jobs, more than half of those that wait for " << news.instance;
+}
+
 }  // namespace
 
 std::string to_text(const Notice& notice) {

@@ -25,8 +25,13 @@ struct EnqueueOptions {
   // Between partitions, and jobs without one: higher first, then older first. -32768 to 32767.
   int priority = 0;
 
-  // Not before. In the past, or unset: at once.
+  // Not before. In the past, or unset: at once. Or so long after it is enqueued; not both.
   std::optional<WallTime> run_at = {};
+  std::optional<Duration> delay = {};
+
+  // The same id is accepted again so long after it was enqueued, if its job is over by then and is
+  // no dead letter. From 0 on; unset: as long as its record is kept.
+  std::optional<Duration> unique_for = {};
 };
 
 // Whatever a pool allows.
@@ -39,6 +44,8 @@ struct EncodedJob {
   std::optional<std::string> partition_key = {};
   int priority = 0;
   std::optional<WallTime> run_at = {};
+  std::optional<Duration> delay = {};
+  std::optional<Duration> unique_for = {};
 };
 
 // Throws EventError.
@@ -48,7 +55,9 @@ EncodedJob encoded(const EnqueueOptions<Event>& job) {
           .event = encode_event(job.event, {.max_bytes = kMostEventBytes}),
           .partition_key = job.partition_key,
           .priority = job.priority,
-          .run_at = job.run_at};
+          .run_at = job.run_at,
+          .delay = job.delay,
+          .unique_for = job.unique_for};
 }
 
 }  // namespace muster

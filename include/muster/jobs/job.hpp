@@ -30,6 +30,7 @@ MUSTER_API std::string_view to_string(JobState state);
 
 // What an acknowledged enqueue survives.
 enum class Durability {
+  memory,   // nothing: it is written soon. On PostgreSQL the same as `written`
   written,  // the death of the process, not that of the machine or its power
   synced,   // all of it: it is on the disk
 };
@@ -75,6 +76,7 @@ struct InstanceStatus {
   std::optional<std::string> current_job = {};
   std::optional<WallTime> started_at = {};  // of that
   JobProgress progress = {};                // of that
+  bool has_hot_partition = false;           // more than half of what waits, and many, have one key
 };
 
 struct JobPoolStatus {
@@ -82,8 +84,9 @@ struct JobPoolStatus {
   std::vector<InstanceStatus> instances = {};
   std::uint64_t total_pending = 0;
   std::uint64_t total_processed = 0;
-  std::uint64_t total_dead = 0;     // since the pool was defined by this process
-  std::uint64_t total_retries = 0;  // likewise
+  std::uint64_t total_dead = 0;      // since the pool was defined by this process
+  std::uint64_t total_retries = 0;   // likewise
+  std::uint32_t hot_partitions = 0;  // instances that have one, of this process
 };
 
 // A job that waits, as status tells it.
@@ -91,13 +94,30 @@ struct WaitingJobStatus {
   std::string id = {};
   WallTime enqueued_at{};
   int priority = 0;
+  std::optional<std::string> partition_key = {};
+};
+
+// Some of those that wait, and where to go on.
+struct WaitingPage {
+  std::size_t limit = 100;
+  JobSeq after = 0;  // `next` of the page before; 0: from the oldest
+};
+struct WaitingJobs {
+  std::vector<WaitingJobStatus> jobs = {};  // the oldest first
+  JobSeq next = 0;                          // 0: that was all
 };
 
 enum class JobCancelOutcome { cancelled, not_found, already_processing, already_completed };
 
+struct JobCancelOptions {
+  // Ask a job that is being run to stop (JobContext::stop_token). If it fails then, it is cancelled
+  // instead of tried again; if it completes all the same, it has.
+  bool stop_running = false;
+};
+
 enum class DrainOutcome { drained, timed_out, paused };
 
-struct DeadLetter {
+struct JobDeadLetter {
   std::string id = {};
   std::string event = {};  // as JSON
   std::optional<std::string> partition_key = {};

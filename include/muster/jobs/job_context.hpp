@@ -42,6 +42,13 @@ class MUSTER_API JobContext {
   // stop of the pool has its job handed back: no attempt is counted.
   [[nodiscard]] virtual std::stop_token stop_token() const noexcept = 0;
 
+  // As it was enqueued.
+  [[nodiscard]] virtual const std::optional<std::string>& partition_key() const noexcept = 0;
+
+  // A line that is kept with the job; see JobClient::log(). Of each attempt the first 64 KiB, of
+  // each job the last attempt's.
+  virtual void log(std::string_view line) = 0;
+
   // How far it is, from 0 to 1, for whoever asks the pool for its status.
   virtual void progress(double fraction, std::string_view text) = 0;
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <muster/jobs/job.hpp>
 #include <muster/jobs/job_context.hpp>
 #include <muster/jobs/job_error.hpp>
+#include <muster/policy/rate_limit.hpp>
 #include <muster/policy/retry.hpp>
 
 namespace muster {
@@ -28,6 +30,35 @@ struct JobRetry {
 
   // False: not worth another attempt. Unset: all are. One that throws counts as false.
   std::function<bool(const JobError&)> is_retryable = {};
+};
+
+// In which order the jobs of one partition are run.
+enum class PartitionOrder {
+  enqueued,  // strictly in the order they were enqueued
+  priority,  // by priority, and then in the order they were enqueued
+};
+
+// Where handlers run.
+enum class JobIsolation {
+  none,     // on threads of this process
+  process,  // each in a process of its own, which may crash: muster/jobs/job_worker.hpp
+};
+
+// What becomes of a partition whose job is a dead letter.
+enum class DeadLetterEffect {
+  go_on,  // with the next job
+  block,  // it waits until the dead letter is replayed, and then run first, or discarded
+};
+
+// How often jobs may begin.
+struct JobRateLimits {
+  std::optional<RateLimit> pool = {};  // all jobs of the pool
+  std::optional<RateLimit> key = {};   // the jobs of each partition key
+
+  // Whether nodes that share a store count together, at the price of a call to the store for each
+  // job, or each for itself.
+  enum class Scope { node, store };
+  Scope scope = Scope::node;
 };
 
 struct DeadLetterInfo {
@@ -61,6 +92,16 @@ struct JobPoolConfig {
   // Called when an instance has run its last job, once until it gets another.
   std::function<void(const EmptyInfo& info)> on_empty = {};
 
+  // How long an attempt may take: from 1 ms to 30 days; unset: as long as it likes. Then it is
+  // asked to stop (JobContext::stop_token), and if it fails, that is why. A handler that returns
+  // all the same has done its work: a thread cannot be stopped from outside.
+  std::optional<Duration> timeout = {};
+
+  JobRateLimits limits = {};
+  PartitionOrder order = PartitionOrder::enqueued;
+  DeadLetterEffect when_dead = DeadLetterEffect::go_on;
+  JobIsolation isolation = JobIsolation::none;
+
   // Bytes of an event as JSON: from 1 to 64 MiB.
   std::size_t max_event_bytes = 1 << 20;
 };
@@ -73,6 +114,11 @@ struct JobPoolSetup {
   std::function<void(std::string_view event, const JobError& error, const DeadLetterInfo& info)>
       on_dead_letter = {};
   std::function<void(const EmptyInfo& info)> on_empty = {};
+  std::optional<Duration> timeout = {};
+  JobRateLimits limits = {};
+  PartitionOrder order = PartitionOrder::enqueued;
+  DeadLetterEffect when_dead = DeadLetterEffect::go_on;
+  JobIsolation isolation = JobIsolation::none;
   std::size_t max_event_bytes = 0;
 };
 
@@ -95,6 +141,11 @@ JobPoolSetup setup_of(JobPoolConfig<Event> config) {
   JobPoolSetup setup{.concurrency = config.concurrency,
                      .retry = std::move(config.retry),
                      .on_empty = std::move(config.on_empty),
+                     .timeout = config.timeout,
+                     .limits = config.limits,
+                     .order = config.order,
+                     .when_dead = config.when_dead,
+                     .isolation = config.isolation,
                      .max_event_bytes = most};
   if (config.execute) {
     setup.execute = [execute = std::move(config.execute), most](JobContext& context,

@@ -114,9 +114,19 @@ struct DeadLettered {
   bool operator==(const DeadLettered&) const = default;
 };
 
-using News = std::variant<ScaledUp, ScaledDown, TaskDropped, BackPressureOn, BackPressureOff,
-                          WorkerAdded, WorkerRemoved, StrategyChanged, TaskFailed, HeartbeatMissed,
-                          ZombieFound, WorkerDied, CrashLoop, WorkerRecycled, DeadLettered>;
+// One partition key has more than half of the jobs that wait for an instance, which runs them one
+// after the other.
+struct HotPartition {
+  std::string instance;  // "pool:2"
+  std::string key;
+  std::uint64_t waiting = 0;  // of this key
+  bool operator==(const HotPartition&) const = default;
+};
+
+using News =
+    std::variant<ScaledUp, ScaledDown, TaskDropped, BackPressureOn, BackPressureOff, WorkerAdded,
+                 WorkerRemoved, StrategyChanged, TaskFailed, HeartbeatMissed, ZombieFound,
+                 WorkerDied, CrashLoop, WorkerRecycled, DeadLettered, HotPartition>;
 
 struct Notice {
   Time time{};

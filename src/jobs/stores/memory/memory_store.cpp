@@ -16,16 +16,27 @@ PoolRecord::Instance& instance_of_record(PoolRecord& pool, std::uint32_t index) 
 
 MemoryStore::~MemoryStore() = default;
 
-PoolRecord MemoryStore::open_pool(std::string_view name) {
+PoolRecord MemoryStore::open_pool(std::string_view name, std::uint32_t concurrency) {
   const MutexLock lock(mutex_);
-  const auto found = pools_.find(name);
-  if (found != pools_.end()) return found->second;
-  const auto number = static_cast<PoolNumber>(pools_.size() + 1);
-  return pools_.emplace(name, PoolRecord{.number = number}).first->second;
+  auto found = pools_.find(name);
+  if (found == pools_.end()) {
+    const auto number = static_cast<PoolNumber>(pools_.size() + 1);
+    found = pools_.emplace(name, PoolRecord{.number = number}).first;
+  }
+  found->second.concurrency = concurrency;
+  return found->second;
 }
 
 Inserted MemoryStore::insert(const NewJob& job) {
-  const auto [found, created] = ids_.emplace(std::pair(job.pool, job.id), last_ + 1);
+  const std::pair id(job.pool, job.id);
+  if (const auto old = ids_.find(id); old != ids_.end() && job.replaces_before) {
+    const JobRecord& record = jobs_.at(old->second).record;
+    if (makes_room(record.state) && record.enqueued_at < *job.replaces_before) {
+      jobs_.erase(old->second);
+      ids_.erase(old);
+    }
+  }
+  const auto [found, created] = ids_.emplace(id, last_ + 1);
   if (!created) return {.seq = found->second, .turn = jobs_.at(found->second).record.turn};
   const JobSeq seq = ++last_;
   jobs_.emplace(seq, Job{.record = {.seq = seq,
@@ -48,7 +59,7 @@ StoreBatch::Settled MemoryStore::settle(const Settlement& settlement) {
   job.record.state = settlement.state;
   job.record.attempts = settlement.attempts;
   job.record.at = settlement.at;
-  job.result = settlement.result;
+  job.remains = {.result = settlement.result, .log = settlement.log};
   if (settlement.error) job.errors.push_back(*settlement.error);
   if (settlement.state != JobState::available) {
     for (auto& [name, pool] : pools_) {
@@ -71,6 +82,7 @@ bool MemoryStore::judge(const Verdict& verdict) {
   if (verdict.to == JobState::available) {
     job.record.attempts = 0;
     job.errors.clear();
+    job.remains = {};
   }
   return true;
 }
@@ -113,7 +125,8 @@ std::vector<JobBody> MemoryStore::read(std::span<const JobSeq> seqs) {
     bodies.push_back({.seq = seq,
                       .id = job.record.id,
                       .enqueued_at = job.record.enqueued_at,
-                      .event = job.event.value_or("")});
+                      .event = job.event.value_or(""),
+                      .key = job.record.key});
   }
   return bodies;
 }
@@ -125,10 +138,22 @@ std::optional<JobRecord> MemoryStore::find(PoolNumber pool, std::string_view id)
   return jobs_.at(found->second).record;
 }
 
-std::optional<std::string> MemoryStore::result(JobSeq seq) {
+Store::Remains MemoryStore::remains(JobSeq seq) {
   const MutexLock lock(mutex_);
   const auto found = jobs_.find(seq);
-  return found == jobs_.end() ? std::nullopt : found->second.result;
+  return found == jobs_.end() ? Remains{} : found->second.remains;
+}
+
+std::optional<std::int64_t> MemoryStore::recall(std::string_view name) {
+  const MutexLock lock(mutex_);
+  const auto found = memos_.find(name);
+  return found == memos_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void MemoryStore::remember(std::string_view name, std::int64_t number) {
+  const MutexLock lock(mutex_);
+  const auto [found, is_new] = memos_.emplace(name, number);
+  found->second = std::max(found->second, number);
 }
 
 std::vector<Store::FoundLetter> MemoryStore::dead_letters(PoolNumber pool, const Page& page) {
@@ -165,7 +190,7 @@ Store::Pruned MemoryStore::prune(const Retention& retention, WallTime now, const
       case Over::contents:
         pruned.removed += job.event ? 1 : 0;
         job.event.reset();
-        job.result.reset();
+        job.remains = {};
         ++place;
         break;
       case Over::all:

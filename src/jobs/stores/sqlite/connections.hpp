@@ -6,16 +6,9 @@
 #include "jobs/stores/sqlite/database.hpp"
 #include "jobs/stores/sqlite/schema.hpp"
 #include "jobs/stores/sqlite/sqlite_store.hpp"
+#include "jobs/stores/store_time.hpp"
 
 namespace muster {
-
-inline std::int64_t as_number(WallTime time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-}
-
-inline WallTime as_time(std::int64_t number) {
-  return WallTime(std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds(number)));
-}
 
 struct SqliteStore::Writer {
   explicit Writer(const Options& options) : database({.path = options.path, .vfs = options.vfs}) {
@@ -27,7 +20,7 @@ struct SqliteStore::Writer {
  private:
   // Before any statement is compiled.
   static Database& prepared(Database& opened) {
-    opened.run("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000");
+    opened.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
     migrate(opened);
     return opened;
   }
@@ -38,19 +31,43 @@ struct SqliteStore::Writer {
   Statement commit{database, "COMMIT"};
   Statement rollback{database, "ROLLBACK"};
   Statement insert{database,
-                   "INSERT INTO job(seq, pool, state, priority, attempts, turn, enqueued_at, at,"
-                   " id, key, event) VALUES(?1, ?2, 0, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9)"
-                   " ON CONFLICT(pool, id) DO NOTHING"};
+                   "INSERT INTO job(seq, pool, priority, turn, enqueued_at, run_at, id, key, event)"
+                   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(pool, id) DO NOTHING"};
   Statement find_id{database, "SELECT seq, turn FROM job WHERE pool = ?1 AND id = ?2"};
-  Statement settle{database,
-                   "UPDATE job SET state = ?1, attempts = ?2, at = ?3, result = ?4"
-                   " WHERE seq = ?5 AND state = 0"};
+  Statement await{database,
+                  "INSERT INTO waiting(pool, seq, at, attempts)"
+                  " SELECT pool, seq, run_at, 0 FROM job WHERE seq > ?1"};
+  Statement await_again{database,
+                        "INSERT INTO waiting(pool, seq, at, attempts)"
+                        " SELECT pool, seq, ?2, 0 FROM job WHERE seq = ?1"};
+  Statement retry{database,
+                  "UPDATE waiting SET at = ?3, attempts = ?4 WHERE pool = ?1 AND seq = ?2"};
+  Statement finish{database, "DELETE FROM waiting WHERE pool = ?1 AND seq BETWEEN ?2 AND ?3"};
+  Statement complete{database, "INSERT INTO completed(at, seqs) VALUES(?1, ?2)"};
+  Statement end{database,
+                "INSERT INTO ended(seq, pool, state, at, attempts) VALUES(?1, ?2, ?3, ?4, ?5)"};
+  Statement note{database, "INSERT OR REPLACE INTO note(seq, result, log) VALUES(?1, ?2, ?3)"};
+  Statement unnote{database, "DELETE FROM note WHERE seq = ?1"};
+
+  // Of those that came before this batch, one that is over and no dead letter.
+  Statement find_replaced{
+      database,
+      "SELECT seq FROM job WHERE pool = ?1 AND id = ?2 AND enqueued_at < ?3 AND seq <= ?4"
+      " AND NOT EXISTS (SELECT 1 FROM waiting WHERE waiting.pool = ?1 AND waiting.seq = job.seq)"
+      " AND NOT EXISTS (SELECT 1 FROM ended WHERE ended.seq = job.seq AND state = 2)"};
+  Statement remember{database,
+                     "INSERT INTO memo(name, number) VALUES(?1, ?2)"
+                     " ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"};
   Statement fail{database,
                  "INSERT OR REPLACE INTO failure(seq, attempt, kind, at, what)"
                  " VALUES(?1, ?2, ?3, ?4, ?5)"};
-  Statement judge{database,
-                  "UPDATE job SET state = ?1, at = ?2, attempts = CASE ?1 WHEN 0 THEN 0 ELSE"
-                  " attempts END WHERE seq = ?3 AND state = ?4"};
+  Statement cancel{database,
+                   "INSERT INTO ended(seq, pool, state, at, attempts)"
+                   " SELECT seq, pool, 3, ?2, attempts FROM waiting"
+                   " WHERE pool = (SELECT pool FROM job WHERE seq = ?1) AND seq = ?1"
+                   " RETURNING pool"};
+  Statement discard{database, "UPDATE ended SET state = 3, at = ?2 WHERE seq = ?1 AND state = 2"};
+  Statement replay{database, "DELETE FROM ended WHERE seq = ?1 AND state = 2"};
   Statement forgive{database, "DELETE FROM failure WHERE seq = ?1"};
   Statement count{database,
                   "INSERT INTO instance(pool, number, processed) VALUES(?1, ?2, ?3)"
@@ -60,11 +77,21 @@ struct SqliteStore::Writer {
                       " ON CONFLICT DO UPDATE SET paused = excluded.paused"};
   Statement pause_pool{database, "UPDATE pool SET paused = ?1 WHERE number = ?2"};
   Statement pause_none{database, "UPDATE instance SET paused = 0 WHERE pool = ?1"};
-  Statement look{database,
-                 "SELECT seq, state, at, event IS NOT NULL FROM job WHERE seq > ?1"
-                 " ORDER BY seq LIMIT ?2"};
-  Statement remove{database, "DELETE FROM job WHERE seq = ?1"};
-  Statement empty{database, "UPDATE job SET event = NULL, result = NULL WHERE seq = ?1"};
+
+  // What is over: of one state and emptied or not, in a span of time.
+  Statement old_ended{database,
+                      "SELECT seq FROM ended WHERE state = ?1 AND emptied = ?2 AND at >= ?3"
+                      " AND at < ?4 ORDER BY at LIMIT ?5"};
+  Statement old_completed{database,
+                          "SELECT number, seqs FROM completed WHERE emptied = ?1 AND at >= ?2"
+                          " AND at < ?3 ORDER BY at LIMIT ?4"};
+  Statement remove{database, "DELETE FROM job WHERE seq BETWEEN ?1 AND ?2"};
+  Statement empty{database, "UPDATE job SET event = NULL WHERE seq BETWEEN ?1 AND ?2"};
+  Statement remove_ended{database, "DELETE FROM ended WHERE seq = ?1"};
+  Statement empty_ended{database, "UPDATE ended SET emptied = 1 WHERE seq = ?1"};
+  Statement remove_completed{database, "DELETE FROM completed WHERE number = ?1"};
+  Statement empty_completed{database, "UPDATE completed SET emptied = 1 WHERE number = ?1"};
+  Statement remember_highest{database, "UPDATE highest SET seq = max(seq, ?1)"};
 };
 
 struct SqliteStore::Reader {
@@ -72,21 +99,43 @@ struct SqliteStore::Reader {
       : database({.path = options.path, .mode = Database::Mode::read, .vfs = options.vfs}) {}
 
   Database database;
-  Statement begin{database, "BEGIN"};
-  Statement end{database, "COMMIT"};
   Statement waiting{database,
-                    "SELECT seq, priority, attempts, turn, enqueued_at, at, id, key FROM job"
-                    " WHERE pool = ?1 AND state = 0 ORDER BY seq"};
-  Statement body{database, "SELECT id, enqueued_at, event FROM job WHERE seq = ?1"};
+                    "SELECT waiting.seq, priority, attempts, turn, 0, at, '', key"
+                    " FROM waiting CROSS JOIN job ON job.seq = waiting.seq"
+                    " WHERE waiting.pool = ?1 ORDER BY waiting.seq"};
+  Statement bodies{database,  // of a list in JSON, in its order
+                   "SELECT seq, job.id, enqueued_at, event, job.key FROM json_each(?1)"
+                   " CROSS JOIN job ON job.seq = json_each.value"};
   Statement find{database,
-                 "SELECT seq, priority, attempts, turn, enqueued_at, at, id, key, state FROM job"
-                 " WHERE pool = ?1 AND id = ?2"};
-  Statement result{database, "SELECT result FROM job WHERE seq = ?1"};
+                 "SELECT seq, priority, attempts, turn, enqueued_at, coalesce(at, enqueued_at), id,"
+                 " key, state FROM jobs WHERE pool = ?1 AND id = ?2"};
+  Statement remains{database, "SELECT result, log FROM note WHERE seq = ?1"};
+  Statement recall{database, "SELECT number FROM memo WHERE name = ?1"};
   Statement dead{database,
-                 "SELECT seq, priority, enqueued_at, at, id, key, event FROM job"
-                 " WHERE pool = ?1 AND seq > ?2 AND state = 2 ORDER BY seq LIMIT ?3"};
+                 "SELECT ended.seq, priority, enqueued_at, at, id, key, event"
+                 " FROM ended CROSS JOIN job ON job.seq = ended.seq"
+                 " WHERE ended.pool = ?1 AND ended.seq > ?2 AND state = 2"
+                 " ORDER BY ended.seq LIMIT ?3"};
   Statement failures{database,
                      "SELECT attempt, kind, at, what FROM failure WHERE seq = ?1 ORDER BY attempt"};
 };
+
+// All of `work` or nothing.
+template <class Work>
+void SqliteStore::transact(Durability durability, const Work& work) {
+  if (is_spoilt_.load(relaxed)) refuse_spoilt();  // relaxed: a refusal more or less
+  last_before_ = last_;
+  writer_->begin.run();
+  try {
+    work();
+    writer_->commit.run();
+  } catch (...) {
+    last_ = last_before_;
+    if (writer_->database.is_in_transaction()) writer_->rollback.run();
+    throw;
+  }
+  shorten_log();
+  if (durability == Durability::synced) sync();
+}
 
 }  // namespace muster

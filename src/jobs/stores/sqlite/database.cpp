@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <muster/base/assert.hpp>
 #include <muster/jobs/job_error.hpp>
 
 namespace muster {
@@ -94,6 +95,37 @@ std::int64_t Database::changes() const noexcept {
 
 bool Database::is_in_transaction() const noexcept {
   return sqlite3_get_autocommit(handle_) == 0;
+}
+
+WriteAheadLog::WriteAheadLog(const Database& database, int long_pages)
+    : connection_(database.handle()), long_pages_(long_pages) {
+  const int code = sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file_);
+  if (code != SQLITE_OK) database.fail("open job store", code);
+  MUSTER_ASSERT(file_ != nullptr && file_->pMethods != nullptr);
+  const auto note = [](void* pages, sqlite3* /*connection*/, const char* /*name*/, int now) {
+    *static_cast<int*>(pages) = now;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(connection_, note, &pages_);  // instead of the one that copies and hides errors
+}
+
+bool WriteAheadLog::sync() const noexcept {
+  return file_->pMethods->xSync(file_, SQLITE_SYNC_NORMAL) == SQLITE_OK;
+}
+
+bool WriteAheadLog::is_long() const noexcept {
+  return pages_ >= long_pages_;
+}
+
+// Whatever else is in the way may be gone the next time.
+bool WriteAheadLog::copy() noexcept {
+  const int code =
+      sqlite3_wal_checkpoint_v2(connection_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  return code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC;
+}
+
+void WriteAheadLog::leave_as_it_is() noexcept {
+  sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 Statement::Statement(Database& database, std::string_view sql) : database_(database) {

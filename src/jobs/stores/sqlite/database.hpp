@@ -17,6 +17,7 @@
 #include <string_view>
 
 struct sqlite3;
+struct sqlite3_file;
 struct sqlite3_stmt;
 
 namespace muster {
@@ -57,6 +58,32 @@ class Database {
  private:
   std::string path_;
   sqlite3* handle_ = nullptr;
+};
+
+// What a connection in WAL mode writes to, once it has written. It is not copied to the database by
+// itself any more. Goes before the connection.
+class WriteAheadLog {
+ public:
+  WriteAheadLog(const Database& database, int long_pages);
+  WriteAheadLog(const WriteAheadLog&) = delete;
+  WriteAheadLog& operator=(const WriteAheadLog&) = delete;
+
+  // By any thread, also while another uses the connection. False: the disk has failed.
+  [[nodiscard]] bool sync() const noexcept;
+
+  // By whoever uses the connection. Whether it should be copied to the database, and that: as much
+  // as nobody reads; the next commit begins anew if it was all. False: the disk has failed to sync.
+  [[nodiscard]] bool is_long() const noexcept;
+  [[nodiscard]] bool copy() noexcept;
+
+  // Nor is it copied when the connection is closed.
+  void leave_as_it_is() noexcept;
+
+ private:
+  sqlite3* const connection_;
+  const int long_pages_;
+  sqlite3_file* file_ = nullptr;
+  int pages_ = 0;
 };
 
 // Compiled once, run often.

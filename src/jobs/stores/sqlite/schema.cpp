@@ -12,8 +12,8 @@ namespace {
 // "mstr", as `file` and others see it in the header of the database.
 constexpr std::int64_t kApplicationId = 0x6D737472;
 
-// job.at: when it may be run if its state is 0 (available), else when it ended. Times are
-// nanoseconds since 1970. `event` and `result` go with time, the row itself remembers the id.
+// Times are nanoseconds since 1970. In the first two versions a job was one row, and `at` was when
+// it may be run if its state was 0 (available), else when it ended.
 constexpr std::array kVersions = {
     R"(
 CREATE TABLE pool(
@@ -49,6 +49,64 @@ CREATE TABLE failure(
   at INTEGER NOT NULL,
   what TEXT NOT NULL,
   PRIMARY KEY(seq, attempt)) STRICT, WITHOUT ROWID;
+)",
+    R"(
+ALTER TABLE job ADD COLUMN log TEXT;
+CREATE TABLE memo(name TEXT NOT NULL PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+)",
+
+    // What a job is does not change, but that its event goes with time; the row remembers the id.
+    // It waits as long as it is in `waiting`, then it is in `ended`; or it completed at once and
+    // with nothing to tell: of those there is one row in `completed` for many.
+    R"(
+ALTER TABLE job RENAME TO old;
+CREATE TABLE job(
+  seq INTEGER PRIMARY KEY,
+  pool INTEGER NOT NULL,
+  priority INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  enqueued_at INTEGER NOT NULL,
+  run_at INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  key TEXT,
+  event TEXT) STRICT;
+CREATE TABLE waiting(
+  pool INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  PRIMARY KEY(pool, seq)) STRICT, WITHOUT ROWID;
+CREATE TABLE ended(
+  seq INTEGER PRIMARY KEY,
+  pool INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  emptied INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE completed(
+  number INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  seqs TEXT NOT NULL,
+  emptied INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE note(seq INTEGER PRIMARY KEY, result TEXT, log TEXT) STRICT;
+CREATE TABLE highest(seq INTEGER NOT NULL) STRICT;
+INSERT INTO job SELECT seq, pool, priority, turn, enqueued_at, at, id, key, event FROM old;
+INSERT INTO waiting SELECT pool, seq, at, attempts FROM old WHERE state = 0 ORDER BY pool, seq;
+INSERT INTO ended SELECT seq, pool, state, at, attempts, event IS NULL FROM old WHERE state <> 0;
+INSERT INTO note SELECT seq, result, log FROM old WHERE coalesce(result, log) IS NOT NULL;
+INSERT INTO highest SELECT coalesce(max(seq), 0) FROM old;
+DROP TABLE old;
+DELETE FROM failure WHERE seq NOT IN (SELECT seq FROM job);
+CREATE UNIQUE INDEX job_id ON job(pool, id);
+CREATE INDEX ended_dead ON ended(pool, seq) WHERE state = 2;
+CREATE INDEX ended_at ON ended(state, emptied, at);
+CREATE INDEX completed_at ON completed(emptied, at);
+CREATE VIEW jobs AS SELECT job.seq, job.pool, priority, turn, enqueued_at, id, key, event, result,
+  log, coalesce(waiting.at, ended.at) AS at,
+  coalesce(waiting.attempts, ended.attempts, 0) AS attempts,
+  CASE WHEN waiting.seq IS NULL THEN coalesce(ended.state, 1) ELSE 0 END AS state
+  FROM job LEFT JOIN waiting ON waiting.pool = job.pool AND waiting.seq = job.seq
+  LEFT JOIN ended ON ended.seq = job.seq LEFT JOIN note ON note.seq = job.seq;
 )"};
 
 [[noreturn]] void refuse(const Database& database, const std::string& reason,

@@ -3,10 +3,7 @@
 #include "jobs/stores/sqlite/sqlite_store.hpp"
 
 namespace muster {
-namespace {
-
-// Of a row of `waiting` or `find`.
-JobRecord record_in(const Statement& row) {
+JobRecord SqliteStore::record_in(const Statement& row) {
   return {.seq = row.integer(0),
           .id = row.text(6),
           .key = row.optional_text(7),
@@ -17,7 +14,18 @@ JobRecord record_in(const Statement& row) {
           .at = as_time(row.integer(5))};
 }
 
-}  // namespace
+std::vector<AttemptError> SqliteStore::errors_of(Reader& reader, JobSeq seq) {
+  std::vector<AttemptError> errors;
+  Statement& row = reader.failures;
+  const Reading reading(row.bind(1, seq));
+  while (row.step()) {
+    errors.push_back({.attempt = static_cast<unsigned>(row.integer(0)),
+                      .kind = static_cast<FailureKind>(row.integer(1)),
+                      .what = row.text(3),
+                      .failed_at = as_time(row.integer(2))});
+  }
+  return errors;
+}
 
 void SqliteStore::load_waiting(PoolNumber pool, const EachJob& each) {
   const MutexLock lock(reading_);
@@ -26,26 +34,23 @@ void SqliteStore::load_waiting(PoolNumber pool, const EachJob& each) {
   while (row.step()) each(record_in(row));
 }
 
+// By one statement: one for each would take half as long again.
 std::vector<JobBody> SqliteStore::read(std::span<const JobSeq> seqs) {
-  const MutexLock lock(reading_);
+  std::string list = "[";
+  for (const JobSeq seq : seqs) list += (list.size() > 1 ? "," : "") + std::to_string(seq);
+  list += ']';
   std::vector<JobBody> bodies;
   bodies.reserve(seqs.size());
-  reader_->begin.run();  // once for all of them
-  try {
-    for (const JobSeq seq : seqs) {
-      Statement& row = reader_->body;
-      const Reading reading(row.bind(1, seq));
-      if (!row.step()) continue;
-      bodies.push_back({.seq = seq,
-                        .id = row.text(0),
-                        .enqueued_at = as_time(row.integer(1)),
-                        .event = row.text(2)});
-    }
-  } catch (...) {
-    if (reader_->database.is_in_transaction()) reader_->end.run();
-    throw;
+  const MutexLock lock(reading_);
+  Statement& row = reader_->bodies;
+  const Reading reading(row.bind(1, std::string_view(list)));
+  while (row.step()) {
+    bodies.push_back({.seq = row.integer(0),
+                      .id = row.text(1),
+                      .enqueued_at = as_time(row.integer(2)),
+                      .event = row.text(3),
+                      .key = row.optional_text(4)});
   }
-  reader_->end.run();
   return bodies;
 }
 
@@ -59,11 +64,19 @@ std::optional<JobRecord> SqliteStore::find(PoolNumber pool, std::string_view id)
   return record;
 }
 
-std::optional<std::string> SqliteStore::result(JobSeq seq) {
+Store::Remains SqliteStore::remains(JobSeq seq) {
   const MutexLock lock(reading_);
-  Statement& row = reader_->result;
+  Statement& row = reader_->remains;
   const Reading reading(row.bind(1, seq));
-  return row.step() ? row.optional_text(0) : std::nullopt;
+  if (!row.step()) return {};
+  return {.result = row.optional_text(0), .log = row.optional_text(1)};
+}
+
+std::optional<std::int64_t> SqliteStore::recall(std::string_view name) {
+  const MutexLock lock(reading_);
+  Statement& row = reader_->recall;
+  const Reading reading(row.bind(1, name));
+  return row.step() ? std::optional(row.integer(0)) : std::nullopt;
 }
 
 std::vector<Store::FoundLetter> SqliteStore::dead_letters(PoolNumber pool, const Page& page) {
@@ -81,14 +94,7 @@ std::vector<Store::FoundLetter> SqliteStore::dead_letters(PoolNumber pool, const
                                                     .priority = static_cast<int>(row.integer(1)),
                                                     .enqueued_at = as_time(row.integer(2)),
                                                     .failed_at = as_time(row.integer(3))}});
-    Statement& failure = reader_->failures;
-    const Reading failures(failure.bind(1, found.seq));
-    while (failure.step()) {
-      found.letter.errors.push_back({.attempt = static_cast<unsigned>(failure.integer(0)),
-                                     .kind = static_cast<FailureKind>(failure.integer(1)),
-                                     .what = failure.text(3),
-                                     .failed_at = as_time(failure.integer(2))});
-    }
+    found.letter.errors = errors_of(*reader_, found.seq);
   }
   return letters;
 }

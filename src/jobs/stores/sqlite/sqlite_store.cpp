@@ -3,6 +3,7 @@
 
 #include "jobs/stores/sqlite/connections.hpp"
 #include "jobs/stores/sqlite/schema.hpp"
+#include "jobs/stores/sqlite/seq_runs.hpp"
 
 namespace muster {
 
@@ -10,7 +11,11 @@ SqliteStore::SqliteStore(const Options& options) : owner_(options.path) {
   {
     const MutexLock lock(writing_);
     writer_ = std::make_unique<Writer>(options);
-    last_ = writer_->database.number("SELECT coalesce(max(seq), 0) FROM job");
+    last_ = writer_->database.number(
+        "SELECT max(seq, (SELECT coalesce(max(seq), 0) FROM job)) FROM highest");
+    log_.emplace(writer_->database, options.long_log);
+    // Whatever became of the last process, and of its syncs: all that is there is on disk.
+    writer_->database.run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
   const MutexLock lock(reading_);
   reader_ = std::make_unique<Reader>(options);
@@ -23,40 +28,19 @@ SqliteStore::~SqliteStore() {
     reader_.reset();
   }
   const MutexLock lock(writing_);
+  if (is_spoilt_.load(relaxed)) log_->leave_as_it_is();  // relaxed: nobody else is here
+  log_.reset();
   writer_.reset();
 }
 
-void SqliteStore::set_sync(Durability durability) {
-  if (synced_as_ == durability) return;
-  writer_->database.run(durability == Durability::synced ? "PRAGMA synchronous = FULL"
-                                                         : "PRAGMA synchronous = NORMAL");
-  synced_as_ = durability;
-}
-
-// All of `work` or nothing.
-template <class Work>
-void SqliteStore::transact(Durability durability, const Work& work) {
-  const JobSeq before = last_;
-  set_sync(durability);
-  writer_->begin.run();
-  try {
-    work();
-    writer_->commit.run();
-  } catch (...) {
-    last_ = before;
-    if (writer_->database.is_in_transaction()) writer_->rollback.run();
-    throw;
-  }
-}
-
-PoolRecord SqliteStore::open_pool(std::string_view name) {
+PoolRecord SqliteStore::open_pool(std::string_view name, std::uint32_t concurrency) {
   const MutexLock lock(writing_);
   transact(Durability::synced, [&] {
     writing_.is_held();
     Statement insert(writer_->database, "INSERT INTO pool(name) VALUES(?) ON CONFLICT DO NOTHING");
     insert.bind(1, name).run();
   });
-  PoolRecord record;
+  PoolRecord record{.concurrency = concurrency};
   Statement pool(writer_->database, "SELECT number, paused FROM pool WHERE name = ?");
   if (pool.bind(1, name).step()) {
     record.number = pool.integer(0);
@@ -74,7 +58,9 @@ PoolRecord SqliteStore::open_pool(std::string_view name) {
   return record;
 }
 
+// It waits, once all of its batch are inserted: await().
 Inserted SqliteStore::insert(const NewJob& job) {
+  if (job.replaces_before) make_room(job);
   writer_->insert.bind(1, last_ + 1)
       .bind(2, job.pool)
       .bind(3, job.priority)
@@ -92,37 +78,19 @@ Inserted SqliteStore::insert(const NewJob& job) {
           .turn = static_cast<std::uint32_t>(writer_->find_id.integer(1))};
 }
 
-StoreBatch::Settled SqliteStore::settle(const Settlement& settlement) {
-  writer_->settle.bind(1, static_cast<std::int64_t>(settlement.state))
-      .bind(2, settlement.attempts)
-      .bind(3, as_number(settlement.at))
-      .bind(4, settlement.result)
-      .bind(5, settlement.seq)
-      .run();
-  if (writer_->database.changes() != 1) return {};
-  if (settlement.error) {
-    const AttemptError& error = *settlement.error;
-    writer_->fail.bind(1, settlement.seq)
-        .bind(2, error.attempt)
-        .bind(3, static_cast<std::int64_t>(error.kind))
-        .bind(4, as_number(error.failed_at))
-        .bind(5, std::string_view(error.what))
-        .run();
+void SqliteStore::make_room(const NewJob& job) {
+  JobSeq replaced = 0;
+  {
+    const Reading reading(writer_->find_replaced.bind(1, job.pool)
+                              .bind(2, std::string_view(job.id))
+                              .bind(3, as_number(*job.replaces_before))
+                              .bind(4, last_before_));
+    if (writer_->find_replaced.step()) replaced = writer_->find_replaced.integer(0);
   }
-  StoreBatch::Settled settled{.is_settled = true};
-  for (const NewJob& job : settlement.enqueued) settled.inserted.push_back(insert(job));
-  return settled;
-}
-
-bool SqliteStore::judge(const Verdict& verdict) {
-  writer_->judge.bind(1, static_cast<std::int64_t>(verdict.to))
-      .bind(2, as_number(verdict.at))
-      .bind(3, verdict.seq)
-      .bind(4, static_cast<std::int64_t>(verdict.from))
-      .run();
-  if (writer_->database.changes() != 1) return false;
-  if (verdict.to == JobState::available) writer_->forgive.bind(1, verdict.seq).run();
-  return true;
+  if (replaced == 0) return;
+  writer_->remove.bind(1, replaced).bind(2, replaced).run();
+  forget_ended(replaced);
+  remember_highest();
 }
 
 void SqliteStore::pause(const PauseChange& change) {
@@ -137,67 +105,61 @@ void SqliteStore::pause(const PauseChange& change) {
   writer_->pause_none.bind(1, change.pool).run();
 }
 
-// By instance, since many jobs of a batch were run by the same.
-void SqliteStore::count_processed(const StoreBatch& batch) {
-  std::map<std::pair<PoolNumber, std::uint32_t>, std::int64_t> counts;
-  for (std::size_t i = 0; i < batch.settlements.size(); ++i) {
-    const Settlement& settlement = batch.settlements[i];
-    const bool counts_here = batch.settled[i].is_settled && settlement.state != JobState::available;
-    if (counts_here) ++counts[{settlement.place.pool, settlement.place.index}];
-  }
-  for (const auto& [place, count] : counts) {
-    writer_->count.bind(1, place.first).bind(2, place.second).bind(3, count).run();
+void SqliteStore::commit(StoreBatch& batch, Durability /*durability*/) {
+  const MutexLock lock(writing_);
+  const auto carry_out_with = [&](Care care) {
+    return [&, care] {
+      writing_.is_held();
+      carry_out(batch, care);
+    };
+  };
+  try {
+    transact(Durability::written, carry_out_with(Care::for_many));
+  } catch (const SomeAreMissing&) {
+    transact(Durability::written, carry_out_with(Care::for_each));
   }
 }
 
-void SqliteStore::commit(StoreBatch& batch, Durability durability) {
-  const MutexLock lock(writing_);
-  transact(durability, [&] {
-    writing_.is_held();
-    batch.settled.clear();
-    batch.judged.clear();
-    batch.inserted.clear();
-    for (const Settlement& settlement : batch.settlements) {
-      batch.settled.push_back(settle(settlement));
-    }
-    count_processed(batch);
-    for (const Verdict& verdict : batch.verdicts) batch.judged.push_back(judge(verdict));
-    for (const NewJob& job : batch.jobs) batch.inserted.push_back(insert(job));
-    for (const PauseChange& change : batch.pauses) pause(change);
-  });
+// Whoever commits meanwhile only appends to the log; SQLite syncs it by itself before it copies
+// from it. One at a time: a disk tells of an error once.
+void SqliteStore::sync() {
+  const MutexLock lock(syncing_);
+  if (is_spoilt_.load(relaxed)) refuse_spoilt();  // relaxed: is set under the same lock
+  if (log_->sync()) return;
+  is_spoilt_.store(true, relaxed);  // relaxed: nothing else is read because of it
+  refuse_spoilt();
 }
 
-Store::Pruned SqliteStore::prune(const Retention& retention, WallTime now, const Page& page) {
+// That syncs, too.
+void SqliteStore::shorten_log() {
+  if (!log_->is_long()) return;
+  const MutexLock lock(syncing_);
+  if (!log_->copy()) is_spoilt_.store(true, relaxed);  // relaxed: nothing is read because of it
+}
+
+void SqliteStore::refuse_spoilt() {
+  throw StoreFailure({.attempt = "sync job store",
+                      .reason = "the disk reports an error, and may have lost what was committed",
+                      .advice = "look at the system's log, and open the store anew"});
+}
+
+void SqliteStore::carry_out(StoreBatch& batch, Care care) {
+  batch.settled.clear();
+  batch.judged.clear();
+  batch.inserted.clear();
+  settle(batch, care);
+  for (const Verdict& verdict : batch.verdicts) batch.judged.push_back(judge(verdict));
+  for (const NewJob& job : batch.jobs) batch.inserted.push_back(insert(job));
+  if (last_ != last_before_) writer_->await.bind(1, last_before_).run();
+  for (const PauseChange& change : batch.pauses) pause(change);
+}
+
+void SqliteStore::remember(std::string_view name, std::int64_t number) {
   const MutexLock lock(writing_);
-  Pruned pruned;
-  transact(Durability::written, [&] {
+  transact(Durability::synced, [&] {
     writing_.is_held();
-    std::vector<std::pair<JobSeq, Over>> over;
-    std::size_t looked = 0;
-    {
-      const Reading reading(
-          writer_->look.bind(1, page.after).bind(2, static_cast<std::int64_t>(page.limit)));
-      while (writer_->look.step()) {
-        ++looked;
-        pruned.next = writer_->look.integer(0);
-        const JobRecord job{.state = static_cast<JobState>(writer_->look.integer(1)),
-                            .at = as_time(writer_->look.integer(2))};
-        const Over what = what_is_over(retention, job, now);
-        const bool has_contents = writer_->look.integer(3) != 0;
-        if (what == Over::all || (what == Over::contents && has_contents)) {
-          over.emplace_back(pruned.next, what);
-        }
-      }
-    }
-    if (looked < page.limit) pruned.next = 0;
-    for (const auto& [seq, what] : over) {
-      Statement& statement = what == Over::all ? writer_->remove : writer_->empty;
-      statement.bind(1, seq).run();
-      writer_->forgive.bind(1, seq).run();
-    }
-    pruned.removed = over.size();
+    writer_->remember.bind(1, name).bind(2, number).run();
   });
-  return pruned;
 }
 
 }  // namespace muster

@@ -2,17 +2,18 @@
 //
 // One process has the file, one connection of it writes and checkpoints (SQLite before 3.51.3 may
 // spoil a log that several checkpoint), another reads meanwhile. Commits go to SQLite's write-ahead
-// log, and are synced or not as is asked for each.
+// log; we sync it, since others may commit meanwhile, and have it copied, to see if that fails.
 //
 // Thread safety: as Store.
 // Design note: docs/design/job_pool.md
 #pragma once
 
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
+#include <muster/sync/atomic.hpp>
 #include <muster/sync/mutex.hpp>
 
 #include "jobs/store.hpp"
@@ -21,11 +22,15 @@
 
 namespace muster {
 
+class Statement;
+struct SeqRun;
+
 class SqliteStore final : public Store {
  public:
   struct Options {
     std::string path = {};
     std::int64_t max_pages = 0;  // of 4 KiB; 0: as many as the disk has
+    int long_log = 4000;         // pages, after which it is copied to the database
     std::string vfs = {};        // for tests
   };
 
@@ -33,8 +38,9 @@ class SqliteStore final : public Store {
   explicit SqliteStore(const Options& options);
   ~SqliteStore() override;
 
-  PoolRecord open_pool(std::string_view name) override;
+  PoolRecord open_pool(std::string_view name, std::uint32_t concurrency) override;
   void commit(StoreBatch& batch, Durability durability) override;
+  void sync() override;
   void note_running(std::uint32_t runner, JobSeq seq) noexcept override {
     owner_.note(runner, seq);
   }
@@ -42,9 +48,16 @@ class SqliteStore final : public Store {
   void load_waiting(PoolNumber pool, const EachJob& each) override;
   std::vector<JobBody> read(std::span<const JobSeq> seqs) override;
   std::optional<JobRecord> find(PoolNumber pool, std::string_view id) override;
-  std::optional<std::string> result(JobSeq seq) override;
+  Remains remains(JobSeq seq) override;
+  std::optional<std::int64_t> recall(std::string_view name) override;
+  void remember(std::string_view name, std::int64_t number) override;
   std::vector<FoundLetter> dead_letters(PoolNumber pool, const Page& page) override;
   Pruned prune(const Retention& retention, WallTime now, const Page& page) override;
+  std::vector<WholePool> all_pools() override;
+  std::vector<WholeJob> all_jobs(const Page& page) override;
+  std::vector<std::pair<std::string, std::int64_t>> all_memos() override;
+  std::size_t take_in(const std::vector<WholeJob>& jobs) override;
+  void take_in(const WholePool& pool) override;
 
  private:
   // The connection that writes, with its statements.
@@ -52,21 +65,66 @@ class SqliteStore final : public Store {
   // The one that reads.
   struct Reader;
 
+  // Of a row of `waiting` or `find`.
+  [[nodiscard]] static JobRecord record_in(const Statement& row);
+  [[nodiscard]] static std::vector<AttemptError> errors_of(Reader& reader, JobSeq seq);
+  void fail(JobSeq seq, const AttemptError& error) MUSTER_REQUIRES(writing_);
+
+  // Who looks after each of many jobs knows which of them are missing.
+  enum class Care { for_many, for_each };
+  struct SomeAreMissing {};
+
+  // Jobs of a pool that have completed, and the last time one did.
+  struct Completions {
+    WallTime at{};
+    std::vector<JobSeq> seqs = {};
+  };
+  struct JobEnd {
+    JobSeq seq = 0;
+    PoolNumber pool = 0;
+    JobState state = JobState::completed;
+    WallTime at{};
+    unsigned attempts = 0;
+  };
+  // What ended in that time; it is removed, or only its contents are.
+  struct PruneSpan {
+    std::int64_t from = 0;
+    std::int64_t before = 0;
+    std::int64_t most = 0;  // jobs
+    bool removes = false;
+  };
+
   template <class Work>
   void transact(Durability durability, const Work& work) MUSTER_REQUIRES(writing_);
-  void set_sync(Durability durability) MUSTER_REQUIRES(writing_);
+  [[noreturn]] static void refuse_spoilt();
+  void shorten_log() MUSTER_REQUIRES(writing_);
   Inserted insert(const NewJob& job) MUSTER_REQUIRES(writing_);
-  StoreBatch::Settled settle(const Settlement& settlement) MUSTER_REQUIRES(writing_);
+  void make_room(const NewJob& job) MUSTER_REQUIRES(writing_);
+  void carry_out(StoreBatch& batch, Care care) MUSTER_REQUIRES(writing_);
+  void settle(StoreBatch& batch, Care care) MUSTER_REQUIRES(writing_);
+  bool settle(const Settlement& settlement) MUSTER_REQUIRES(writing_);
+  void complete(PoolNumber pool, Completions completed, Care care) MUSTER_REQUIRES(writing_);
+  std::int64_t finish(PoolNumber pool, const SeqRun& run) MUSTER_REQUIRES(writing_);
+  void end(const JobEnd& job) MUSTER_REQUIRES(writing_);
+  void note(JobSeq seq, const Remains& remains) MUSTER_REQUIRES(writing_);
   bool judge(const Verdict& verdict) MUSTER_REQUIRES(writing_);
   void pause(const PauseChange& change) MUSTER_REQUIRES(writing_);
   void count_processed(const StoreBatch& batch) MUSTER_REQUIRES(writing_);
+  void remember_highest() MUSTER_REQUIRES(writing_);
+  void forget_ended(JobSeq seq) MUSTER_REQUIRES(writing_);
+  std::size_t prune_ended(JobState state, const PruneSpan& span) MUSTER_REQUIRES(writing_);
+  std::size_t prune_completed(const PruneSpan& span) MUSTER_REQUIRES(writing_);
 
   OwnerFile owner_;
 
   Mutex writing_;
   std::unique_ptr<Writer> writer_ MUSTER_GUARDED_BY(writing_);
   JobSeq last_ MUSTER_GUARDED_BY(writing_) = 0;
-  std::optional<Durability> synced_as_ MUSTER_GUARDED_BY(writing_);
+  JobSeq last_before_ MUSTER_GUARDED_BY(writing_) = 0;  // the transaction
+
+  Mutex syncing_;
+  std::optional<WriteAheadLog> log_;  // set once
+  Atomic<bool> is_spoilt_ = false;    // a sync has failed
 
   Mutex reading_;
   std::unique_ptr<Reader> reader_ MUSTER_GUARDED_BY(reading_);

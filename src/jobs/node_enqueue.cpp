@@ -1,0 +1,211 @@
+// node_enqueue.cpp: how jobs come into a node.
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+#include <utility>
+
+#include <muster/base/utf8.hpp>
+
+#include "jobs/node.hpp"
+#include "jobs/node_pool.hpp"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kMostIdBytes = 512;
+
+// Jobs in memory only; who wants more has to wait.
+constexpr std::size_t kMostPending = 100'000;
+constexpr std::chrono::hours kMostDuration{10 * 365 * 24};
+
+void check_word(const char* field, const std::string& word, std::vector<BadField>& bad) {
+  if (word.empty()) {
+    bad.push_back({field, "empty", "must be 1 to 512 bytes of UTF-8"});
+  } else if (word.size() > kMostIdBytes) {
+    bad.push_back({field,
+                   to_utf8(word.substr(0, 40)) + "... of " + std::to_string(word.size()) + " bytes",
+                   "must be 1 to 512 bytes of UTF-8"});
+  } else if (!is_utf8(word)) {
+    bad.push_back({field, to_utf8(word), "must be 1 to 512 bytes of UTF-8"});
+  }
+}
+
+std::vector<BadField> problems_of(const EncodedJob& job, std::size_t most_bytes) {
+  std::vector<BadField> bad;
+  check_word("id", job.id, bad);
+  if (job.partition_key) check_word("partition_key", *job.partition_key, bad);
+  using Limits = std::numeric_limits<std::int16_t>;
+  if (job.priority < Limits::min() || job.priority > Limits::max()) {
+    bad.push_back({"priority", std::to_string(job.priority), "must be from -32768 to 32767"});
+  }
+  if (job.run_at && job.delay) bad.push_back({"delay", "set", "must not be, beside run_at"});
+  const auto check_duration = [&bad](const char* field, const std::optional<Duration>& duration) {
+    if (!duration || (*duration >= Duration::zero() && *duration <= kMostDuration)) return;
+    bad.push_back(
+        {field, std::to_string(duration->count()) + " ns", "must be from 0 to ten years"});
+  };
+  check_duration("delay", job.delay);
+  check_duration("unique_for", job.unique_for);
+  if (job.event.size() > most_bytes) {
+    bad.push_back({"event", std::to_string(job.event.size()) + " bytes as JSON",
+                   "must have at most " + std::to_string(most_bytes) + " (max_event_bytes)"});
+  }
+  return bad;
+}
+
+}  // namespace
+
+void JobNode::check(const Pool& pool, const EncodedJob& job) {
+  std::vector<BadField> bad = problems_of(job, pool.setup.max_event_bytes);
+  if (!bad.empty()) throw InvalidArgument(std::move(bad));
+}
+
+NewJob JobNode::new_job(Pool& pool, EncodedJob job, WallTime now) {
+  check(pool, job);
+  const auto in = [now](Duration delay) {
+    return now + std::chrono::duration_cast<WallTime::duration>(delay);
+  };
+  NewJob made{.pool = pool.number,
+              .id = std::move(job.id),
+              .key = std::move(job.partition_key),
+              .priority = static_cast<std::int16_t>(job.priority),
+              .enqueued_at = now,
+              .run_at = job.delay ? in(*job.delay) : job.run_at.value_or(now),
+              .event = std::move(job.event)};
+  if (job.unique_for) made.replaces_before = in(-*job.unique_for);
+  if (!made.key) {
+    const MutexLock lock(pool.mutex);
+    made.turn = pool.turn++;
+  }
+  return made;
+}
+
+// How many jobs each instance has in front of one that comes now.
+std::vector<std::size_t> JobNode::ahead_of_new(const Pool& pool) const {
+  std::vector<std::size_t> ahead;
+  const MutexLock lock(pool.mutex);
+  for (const Instance& instance : pool.instances) {
+    ahead.push_back(instance.lane.size() + (instance.running != 0 ? 1 : 0));
+  }
+  return ahead;
+}
+
+// Takes the jobs' ids.
+void JobNode::fill_in(const Pool& pool, std::span<NewJob> jobs, std::span<const Inserted> inserted,
+                      std::vector<std::size_t> ahead, EnqueueManyResult& answer) {
+  const auto instances = static_cast<std::uint32_t>(ahead.size());
+  answer.results.reserve(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    EnqueueResult& result = answer.results.emplace_back();
+    result.job_id = std::move(jobs[i].id);
+    result.created = inserted[i].created;
+    result.instance_index = jobs[i].key ? instance_of(partition_hash(*jobs[i].key), instances)
+                                        : instance_of_turn(inserted[i].turn, instances);
+    result.instance_id = pool.instance_id(result.instance_index);
+    result.position = ahead[result.instance_index];
+    ahead[result.instance_index] += inserted[i].created ? 1 : 0;
+    ++(inserted[i].created ? answer.enqueued : answer.duplicates);
+  }
+}
+
+EnqueueManyResult JobNode::enqueue(Pool& pool, std::vector<EncodedJob> jobs,
+                                   Durability durability) {
+  EnqueueManyResult answer;
+  if (jobs.empty()) return answer;
+  GroupCommit::Request request;
+  request.durability = durability;
+  const WallTime now = wall_now();
+  request.batch.jobs.reserve(jobs.size());
+  for (EncodedJob& job : jobs) request.batch.jobs.push_back(new_job(pool, std::move(job), now));
+  std::vector<std::size_t> ahead = ahead_of_new(pool);
+  const bool may_wait = durability == Durability::memory && shared_ == nullptr;
+  if (may_wait && enqueue_soon(pool, request.batch.jobs, request.batch.inserted)) {
+    fill_in(pool, request.batch.jobs, request.batch.inserted, std::move(ahead), answer);
+    return answer;
+  }
+  const bool is_noted = note_pending(pool, request.batch.jobs);
+  try {
+    commits_->run(request);
+  } catch (const StoreFailure&) {
+    forget_pending(pool, request.batch.jobs, is_noted);
+    throw;
+  }
+  if (!is_noted) forget_pending(pool, {}, false);  // else on_committed() has
+  fill_in(pool, request.batch.jobs, request.batch.inserted, std::move(ahead), answer);
+  run_as_enqueued();
+  return answer;
+}
+
+// False: those who enqueue in memory do not have to know yet. If somebody else has one of the ids
+// on its way, he comes first: he may have said already that it is his.
+bool JobNode::note_pending(Pool& pool, std::span<const NewJob> jobs) {
+  const MutexLock lock(pool.mutex);
+  if (!pool.notes_pending) {
+    ++pool.unnoted;
+    return false;
+  }
+  const auto is_pending = [&](const NewJob& job) {
+    pool.mutex.is_held();
+    return pool.pending.contains(job.id);
+  };
+  while (std::ranges::any_of(jobs, is_pending)) pool.changed.wait(pool.mutex);
+  for (const NewJob& job : jobs) pool.pending.insert(job.id);
+  return true;
+}
+
+void JobNode::forget_pending(Pool& pool, std::span<const NewJob> jobs, bool was_noted) {
+  {
+    const MutexLock lock(pool.mutex);
+    if (!was_noted) {
+      --pool.unnoted;
+      return;
+    }
+    for (const NewJob& job : jobs) pool.pending.erase(job.id);
+  }
+  pool.changed.notify_all();
+}
+
+// Without waiting for the store to write it: it is asked whether the ids are free, and nobody else
+// has them on their way there. False: that cannot be said without waiting.
+bool JobNode::enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<Inserted>& inserted) {
+  std::unordered_set<std::string_view> ids;
+  for (const NewJob& job : jobs) {
+    if (job.replaces_before || !ids.insert(job.id).second) return false;
+  }
+  {
+    const MutexLock lock(pool.mutex);
+    pool.notes_pending = true;
+    const auto is_pending = [&](const NewJob& job) {
+      pool.mutex.is_held();
+      return pool.pending.contains(job.id);
+    };
+    const bool is_full = pool.pending.size() + jobs.size() > kMostPending;
+    if (is_full || pool.unnoted > 0 || std::ranges::any_of(jobs, is_pending)) return false;
+    for (const NewJob& job : jobs) pool.pending.insert(job.id);
+  }
+  auto request = std::make_unique<GroupCommit::Request>();
+  request->durability = Durability::written;
+  std::vector<NewJob> taken;
+  for (const NewJob& job : jobs) {
+    const std::optional<JobRecord> found = store_->find(pool.number, job.id);
+    inserted.push_back(
+        {.seq = found ? found->seq : 0, .created = !found, .turn = found ? found->turn : job.turn});
+    (found ? taken : request->batch.jobs).push_back(job);
+  }
+  forget_pending(pool, taken, true);
+  if (!request->batch.jobs.empty()) commits_->post(std::move(request));
+  return true;
+}
+
+EnqueueManyResult JobNode::enqueue_with(Pool& pool, pg_conn* connection,
+                                        std::vector<EncodedJob> jobs) {
+  std::vector<NewJob> made;
+  const WallTime now = wall_now();
+  for (EncodedJob& job : jobs) made.push_back(new_job(pool, std::move(job), now));
+  EnqueueManyResult answer;
+  const std::vector<Inserted> inserted = store_->insert_with(connection, made);
+  fill_in(pool, made, inserted, ahead_of_new(pool), answer);
+  return answer;
+}
+
+}  // namespace muster

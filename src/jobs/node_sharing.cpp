@@ -1,0 +1,280 @@
+// node_sharing.cpp: a node among others: what it holds, and what comes for that from elsewhere.
+//
+// One thread watches. It says at regular times that the node lives, takes up the instances that it
+// got, lets go of those that others are to have, and asks the store for new jobs whenever there may
+// be some. All jobs come in this way, also those that this node has enqueued: only the store knows
+// what others have put in front of them.
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <utility>
+
+#include <muster/base/log.hpp>
+
+#include "jobs/node.hpp"
+#include "jobs/node_pool.hpp"
+
+namespace muster {
+namespace {
+
+// Without a hint; hints can be lost, and some poolers swallow all of them.
+constexpr std::chrono::milliseconds kPollEvery{200};
+
+// After the store could not be reached.
+constexpr std::chrono::milliseconds kPauseAfterFailure{200};
+
+constexpr std::size_t kLettersAtOnce = 1000;
+
+// Jobs that a node may have begun before it died, and not settled: as many are begun with care by
+// who takes them over.
+constexpr std::size_t kCarefulJobs = 1025;
+
+}  // namespace
+
+void JobNode::watch() {
+  Time next_beat{};
+  bool was_well = true;
+  // sync(watch-stops): pairs with the store in stop().
+  while (!watch_stops_.load(acquire)) {
+    Duration pause = kPollEvery;
+    try {
+      const Time now = real_clock().now();
+      if (now >= next_beat || beats_soon_.exchange(false, relaxed)) {  // relaxed: a hint
+        next_beat = now + shared_->beat_every();
+        beat();
+      }
+      const Time before = real_clock().now();
+      take_arrivals();
+      // If that takes long, there is an old transaction that makes us look at much again and again.
+      const Duration took = real_clock().now() - before;
+      pause = std::max<Duration>(kPollEvery, 2 * took);
+      was_well = true;
+      // relaxed: a hint.
+      if (shared_->await(std::min(pause, next_beat - real_clock().now()))) {
+        beats_soon_.store(true, relaxed);  // relaxed: a hint
+      }
+    } catch (const StoreFailure& failure) {
+      if (was_well) MUSTER_LOG(LogLevel::error, "cannot ask for new jobs: " << failure.what());
+      was_well = false;
+      next_beat = {};
+      std::this_thread::sleep_for(kPauseAfterFailure);
+    }
+  }
+  watch_ended_.store(true, release);  // sync(watch-ended): pairs with the load in stop()
+}
+
+// Others may have what we let go of.
+void JobNode::call_others() noexcept {
+  beats_soon_.store(true, relaxed);  // relaxed: a hint
+  shared_->call();
+}
+
+SharedStore::Report JobNode::report() const {
+  SharedStore::Report report{.is_stopping = stopping_.stop_requested()};
+  for (const auto& [name, pool] : pools_) {
+    report.pools.push_back({pool->number, pool->concurrency});
+    const MutexLock lock(pool->mutex);
+    for (const Instance& instance : pool->instances) {
+      if (!instance.is_held) continue;
+      const InstancePlace place{pool->number, instance.index};
+      if (instance.is_leaving && instance.owed == 0) {
+        report.released.push_back(place);
+        continue;
+      }
+      SharedStore::Figures& figures = report.figures.emplace_back();
+      figures.place = place;
+      figures.pending = instance.lane.size();
+      if (instance.running == 0) continue;
+      figures.current_job = instance.running_id;
+      figures.started_at = instance.started_at;
+    }
+  }
+  return report;
+}
+
+void JobNode::beat() {
+  const SharedStore::Report said = report();
+  for (const InstancePlace& place : said.released) {
+    Pool& pool = pool_of(place.pool);
+    const MutexLock lock(pool.mutex);
+    lose(pool, pool.instances[place.index]);
+  }
+  std::map<PoolNumber, std::uint64_t> pauses;
+  for (const auto& [name, pool] : pools_) {
+    const MutexLock lock(pool->mutex);
+    pauses[pool->number] = pool->pauses;
+  }
+  const SharedStore::Standing standing = shared_->beat(said);
+  std::map<PoolNumber, std::vector<SharedStore::Held>> held;
+  for (const SharedStore::Held& each : standing.held) held[each.place.pool].push_back(each);
+  const bool is_other = std::exchange(held_as_, standing.node) != standing.node;
+  for (const auto& [name, pool] : pools_) {
+    if (is_other) {
+      const MutexLock lock(pool->mutex);
+      for (Instance& instance : pool->instances) lose(*pool, instance);
+    }
+    bool knows_pauses = false;
+    {
+      const MutexLock lock(pool->mutex);
+      knows_pauses = pool->pauses == pauses[pool->number];
+    }
+    take_over(*pool, held[pool->number], standing, knows_pauses);
+    if (pool->setup.when_dead == DeadLetterEffect::block) release_partitions(*pool);
+  }
+}
+
+// Whose dead letters others have discarded.
+void JobNode::release_partitions(Pool& pool) {
+  std::set<JobSeq> dead;
+  Store::Page page{.limit = kLettersAtOnce};
+  for (;;) {
+    const std::vector<Store::FoundLetter> letters = store_->dead_letters(pool.number, page);
+    for (const Store::FoundLetter& found : letters) dead.insert(found.seq);
+    if (letters.size() < page.limit) break;
+    page.after = letters.back().seq;
+  }
+  const MutexLock lock(pool.mutex);
+  for (Instance& instance : pool.instances) {
+    for (const auto& [partition, seq] : instance.lane.blocked()) {
+      const bool is_over = !dead.contains(seq) && !pool.taken.contains(seq);
+      if (is_over) instance.lane.unblock(partition, std::nullopt);
+    }
+  }
+}
+
+// What it holds now, and did not before, or no longer.
+void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
+                        const SharedStore::Standing& standing, bool knows_pauses) {
+  std::set<std::uint32_t> gained;
+  {
+    const MutexLock lock(pool.mutex);
+    const bool is_paused = std::ranges::find(standing.paused, pool.number) != standing.paused.end();
+    if (knows_pauses) pool.is_paused = is_paused;
+    std::set<std::uint32_t> ours;
+    for (const SharedStore::Held& each : held) {
+      if (each.place.index >= pool.instances.size()) continue;  // there were more once
+      ours.insert(each.place.index);
+      Instance& instance = pool.instances[each.place.index];
+      if (knows_pauses || !instance.is_held) instance.is_paused = each.is_paused;
+      instance.is_leaving = each.is_unwanted;
+      if (instance.is_leaving && instance.owed == 0) {
+        beats_soon_.store(true, relaxed);  // relaxed: a hint
+      }
+      if (instance.is_held) continue;
+      gained.insert(each.place.index);
+      instance.holder = standing.node;
+      instance.processed = each.processed;
+      instance.careful = each.is_suspect ? kCarefulJobs : 0;
+      ++instance.term;
+    }
+    for (Instance& instance : pool.instances) {
+      if (instance.is_held && !ours.contains(instance.index)) lose(pool, instance);
+    }
+  }
+  if (!gained.empty()) {
+    load(pool, gained, {standing.interrupted.begin(), standing.interrupted.end()});
+    const MutexLock lock(pool.mutex);
+    for (const std::uint32_t index : gained) pool.instances[index].is_held = true;
+  }
+  pool.changed.notify_all();
+  for (std::uint32_t index = 0; index < pool.concurrency; ++index) wake(pool, index);
+}
+
+// Its jobs are others'. What is being run of them, by whomever, is asked to stop, and will not be
+// settled.
+void JobNode::lose(Pool& pool, Instance& instance) {
+  pool.mutex.is_held();
+  if (!instance.is_held) return;
+  instance.is_held = false;
+  instance.is_leaving = false;
+  instance.holder = 0;
+  ++instance.term;
+  instance.owed = 0;
+  instance.lane = Lane(pool.setup.order);
+  instance.bodies.clear();
+  std::erase_if(pool.taken,
+                [&instance](const auto& entry) { return entry.second.home == instance.index; });
+  for (Instance& other : pool.instances) {
+    const bool is_ours = other.running != 0 && other.running_home == instance.index;
+    if (is_ours) other.cancelling.request_stop();
+  }
+}
+
+// A poll may tell of jobs that have been taken since it began, and even of some that have been
+// settled since: what was taken is remembered until a poll that began later. If that tells of it
+// again, it is available again.
+void JobNode::take_arrivals() {
+  std::vector<PoolNumber> numbers;
+  std::map<PoolNumber, std::vector<std::pair<JobSeq, std::uint64_t>>> forgotten;
+  for (const auto& [name, pool] : pools_) {
+    numbers.push_back(pool->number);
+    const MutexLock lock(pool->mutex);
+    forgotten[pool->number].swap(pool->forgotten_next);
+  }
+  SharedStore::News news = shared_->poll(numbers);
+  for (const auto& [number, seqs] : forgotten) {
+    Pool& pool = pool_of(number);
+    const MutexLock lock(pool.mutex);
+    for (const auto& [seq, term] : seqs) {
+      const auto found = pool.taken.find(seq);
+      if (found != pool.taken.end() && found->second.term == term) pool.taken.erase(found);
+    }
+  }
+  add_arrivals(std::move(news.jobs));
+  for (const SharedStore::CancelWish& wish : news.cancels) grant_wish(wish);
+}
+
+// Somebody at another node wants this job cancelled. If it is not one of ours, another node sees to
+// it; if it is being run it is asked to stop, if that is what is wanted.
+void JobNode::grant_wish(const SharedStore::CancelWish& wish) {
+  const JobSeq seq = wish.seq;
+  for (const auto& [name, pool] : pools_) {
+    bool is_ours = false;
+    {
+      const MutexLock lock(pool->mutex);
+      is_ours = pool->taken.contains(seq) ||
+                std::ranges::any_of(pool->instances, [seq](const Instance& instance) {
+                  return instance.lane.contains(seq);
+                });
+    }
+    if (!is_ours) continue;
+    if (!cancel_here(*pool, seq) && wish.stops) {
+      const MutexLock lock(pool->mutex);
+      stop_running(*pool, seq);
+    }
+    return shared_->drop_wish(seq);
+  }
+}
+
+void JobNode::add_arrivals(std::vector<SharedStore::Arrival> arrivals) {
+  std::set<std::pair<Pool*, std::uint32_t>> touched;
+  for (SharedStore::Arrival& arrival : arrivals) {
+    Pool& pool = pool_of(arrival.pool);
+    const WaitingJob job = waiting_job(arrival.job);
+    const MutexLock lock(pool.mutex);
+    const std::uint32_t index = home_of(job, arrival.job.turn, pool.concurrency);
+    Instance& instance = pool.instances[index];
+    if (!instance.is_held || instance.lane.contains(job.seq)) continue;
+    if (pool.is_taken(job)) continue;
+    if (job.partition && instance.lane.blocked_by(*job.partition) == job.seq) {
+      instance.lane.unblock(*job.partition, for_lane(pool, job));  // it was replayed
+    } else {
+      instance.lane.add(for_lane(pool, job));
+    }
+    if (arrival.event) {
+      keep_body(instance, {.seq = job.seq,
+                           .id = std::move(arrival.job.id),
+                           .enqueued_at = arrival.job.enqueued_at,
+                           .event = *std::move(arrival.event),
+                           .key = arrival.job.key});
+    }
+    touched.emplace(&pool, index);
+    if (job.partition || !instance.is_awake) continue;
+    const auto idle = std::ranges::find_if(
+        pool.instances, [](const Instance& other) { return other.is_held && !other.is_awake; });
+    if (idle != pool.instances.end()) touched.emplace(&pool, idle->index);
+  }
+  for (const auto& [pool, index] : touched) wake(*pool, index);
+}
+
+}  // namespace muster

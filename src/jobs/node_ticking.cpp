@@ -1,0 +1,165 @@
+// node_ticking.cpp: what a node looks at now and then: jobs that take too long, partitions that
+// hold up an instance, a clock that was set.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include <muster/base/log.hpp>
+
+#include "jobs/node.hpp"
+#include "jobs/node_pool.hpp"
+#include "jobs/stores/store_time.hpp"
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::milliseconds kShortestTick{5};
+constexpr std::chrono::milliseconds kLongestTick{500};
+
+constexpr std::chrono::milliseconds kScheduleTick{100};
+
+// A share of the shortest timeout.
+constexpr int kTicksPerTimeout = 20;
+
+// Fewer jobs are no crowd.
+constexpr std::size_t kCrowd = 100;
+
+// What a clock may be off without having been set.
+constexpr std::chrono::milliseconds kClockStep{500};
+
+// "2026-11-17T03:00:00Z"
+std::string text_of(WallTime time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const auto day = std::chrono::floor<std::chrono::days>(seconds);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(seconds - day);
+  std::array<char, 64> text{};
+  (void)std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02dZ",
+                      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                      static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+                      static_cast<int>(clock.minutes().count()),
+                      static_cast<int>(clock.seconds().count()));
+  return text.data();
+}
+
+std::string memo_of(const std::string& schedule) {
+  return "schedule " + schedule;
+}
+
+}  // namespace
+
+// A schedule that nobody has seen before begins now.
+void JobNode::take_up_schedules() {
+  for (Schedule& schedule : schedules_) {
+    const std::string memo = memo_of(schedule.name);
+    if (!store_->recall(memo)) store_->remember(memo, as_number(wall_now()));
+    schedule.last = as_time(store_->recall(memo).value());
+  }
+}
+
+void JobNode::run_schedules() {
+  const WallTime now = wall_now();
+  for (Schedule& schedule : schedules_) {
+    try {
+      run_schedule(schedule, now);
+    } catch (const StoreFailure& failure) {
+      MUSTER_LOG(LogLevel::error,
+                 "schedule \"" << schedule.name << "\" has to wait: " << failure.what());
+    }
+  }
+}
+
+// Another node may have been first: then the id is taken, and nothing happens.
+void JobNode::run_schedule(Schedule& schedule, WallTime now) {
+  const std::vector<WallTime> due = due_runs(schedule.plan, {.last = schedule.last, .now = now},
+                                             {.missed_runs = schedule.missed_runs});
+  for (const WallTime time : due) {
+    EncodedJob job = schedule.job;
+    job.id = schedule.name + "@" + text_of(time);
+    (void)enqueue(*schedule.pool, {std::move(job)}, Durability::synced);
+    store_->remember(memo_of(schedule.name), as_number(time));
+    schedule.last = time;
+  }
+  if (due.empty() && schedule.missed_runs == MissedRuns::skip) schedule.last = now;
+}
+
+Duration JobNode::tick_every() const {
+  Duration shortest = kLongestTick;
+  for (const auto& [name, pool] : pools_) {
+    if (!schedules_.empty()) shortest = std::min<Duration>(shortest, kScheduleTick);
+    if (pool->setup.timeout) shortest = std::min(shortest, *pool->setup.timeout / kTicksPerTimeout);
+  }
+  return std::max<Duration>(shortest, kShortestTick);
+}
+
+void JobNode::tick() {
+  follow_clock();
+  run_schedules();
+  for (const auto& [name, pool] : pools_) {
+    end_late_jobs(*pool);
+    look_at_crowds(*pool);
+  }
+}
+
+void JobNode::end_late_jobs(Pool& pool) {
+  if (!pool.setup.timeout) return;
+  const MutexLock lock(pool.mutex);
+  const Time now = clock_.now();
+  for (Instance& instance : pool.instances) {
+    const bool is_late = instance.running != 0 && now - instance.begun >= *pool.setup.timeout;
+    if (!is_late || instance.is_timed_out) continue;
+    instance.is_timed_out = true;
+    instance.cancelling.request_stop();
+  }
+}
+
+// Told once, and again if it had dispersed meanwhile.
+void JobNode::look_at_crowds(Pool& pool) {
+  std::vector<std::pair<std::uint32_t, Lane::Crowd>> crowds;
+  {
+    const MutexLock lock(pool.mutex);
+    for (Instance& instance : pool.instances) {
+      const std::optional<Lane::Crowd> crowd = instance.lane.crowd();
+      const bool is_crowded = crowd && crowd->jobs >= kCrowd;
+      if (is_crowded && !instance.is_crowded) crowds.emplace_back(instance.index, *crowd);
+      instance.is_crowded = is_crowded;
+    }
+  }
+  for (const auto& [index, crowd] : crowds) {
+    try {
+      const std::vector<JobBody> bodies = store_->read(std::vector{crowd.head});
+      if (bodies.empty() || !bodies.front().key) continue;  // it has begun meanwhile
+      notices_.tell([&] {
+        return HotPartition{
+            .instance = pool.instance_id(index), .key = *bodies.front().key, .waiting = crowd.jobs};
+      });
+      MUSTER_LOG(LogLevel::warning, "partition \"" << *bodies.front().key << "\" has " << crowd.jobs
+                                                   << " jobs, more than half of "
+                                                   << "those that wait for "
+                                                   << pool.instance_id(index));
+    } catch (const StoreFailure& failure) {
+      MUSTER_LOG(LogLevel::error, "cannot name a hot partition: " << failure.what());
+    }
+  }
+}
+
+// Retries wait for as long as was said, whatever the clock on the wall shows meanwhile. Jobs for a
+// given time go by that clock.
+void JobNode::follow_clock() {
+  for (const auto& [name, pool] : pools_) {
+    {
+      const MutexLock lock(pool->mutex);
+      const Duration offset = clock_offset();
+      const Duration step = offset - std::exchange(pool->clock_offset, offset);
+      if (step < kClockStep && step > -kClockStep) continue;
+      for (Instance& instance : pool->instances) {
+        instance.lane.shift_retries(step);
+        instance.alarm.reset();
+      }
+    }
+    for (std::uint32_t index = 0; index < pool->concurrency; ++index) wake(*pool, index);
+  }
+}
+
+}  // namespace muster
