@@ -12,7 +12,9 @@
 #include <muster/base/random.hpp>
 
 #include "jobs/stores/memory/memory_store.hpp"
+#include "jobs/stores/postgresql/postgres_store.hpp"
 #include "jobs/stores/sqlite/sqlite_store.hpp"
+#include "support/postgres_cluster.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace muster {
@@ -55,6 +57,26 @@ class SqliteKeeper final : public Keeper {
   std::unique_ptr<SqliteStore> store_;
 };
 
+// One server for all tests, and a database for each.
+testing::PostgresCluster& cluster() {
+  static testing::PostgresCluster all({.fsync = false});
+  return all;
+}
+
+class PostgresKeeper final : public Keeper {
+ public:
+  PostgresKeeper() { reopen(); }
+  Store& store() override { return *store_; }
+  void reopen() override {
+    store_.reset();
+    store_ = std::make_unique<PostgresStore>(PostgresStore::Options{.url = url_});
+  }
+
+ private:
+  const std::string url_ = cluster().create_database();
+  std::unique_ptr<PostgresStore> store_;
+};
+
 struct Kind {
   const char* name;
   std::function<std::unique_ptr<Keeper>()> make;
@@ -62,7 +84,7 @@ struct Kind {
 
 class StoreTest : public ::testing::TestWithParam<Kind> {
  protected:
-  StoreTest() : keeper_(GetParam().make()) { pool_ = store().open_pool("webhooks").number; }
+  StoreTest() : keeper_(GetParam().make()) { pool_ = store().open_pool("webhooks", 4).number; }
 
   Store& store() { return keeper_->store(); }
   void reopen() { keeper_->reopen(); }
@@ -77,10 +99,20 @@ class StoreTest : public ::testing::TestWithParam<Kind> {
     return batch.inserted;
   }
   JobSeq insert(const NewJob& job) { return insert(std::vector{job}).front().seq; }
+  // As who holds what it settles.
+  void commit_as_holder(StoreBatch& batch) {
+    SharedStore* const shared = store().shared();
+    const NodeNumber node = shared == nullptr ? 0 : shared->beat({}).node;
+    for (Settlement& settlement : batch.settlements) {
+      settlement.holder = node;
+      settlement.place.pool = pool_;
+    }
+    store().commit(batch, Durability::synced);
+  }
   StoreBatch::Settled settle(const Settlement& settlement) {
     StoreBatch batch;
     batch.settlements.push_back(settlement);
-    store().commit(batch, Durability::synced);
+    commit_as_holder(batch);
     return batch.settled.front();
   }
   bool judge(const Verdict& verdict) {
@@ -90,8 +122,10 @@ class StoreTest : public ::testing::TestWithParam<Kind> {
     return batch.judged.front();
   }
   std::vector<std::string> waiting() {
+    std::vector<JobSeq> seqs;
+    store().load_waiting(pool_, [&](const JobRecord& record) { seqs.push_back(record.seq); });
     std::vector<std::string> ids;
-    store().load_waiting(pool_, [&](const JobRecord& record) { ids.push_back(record.id); });
+    for (const JobBody& body : store().read(seqs)) ids.push_back(body.id);
     return ids;
   }
 
@@ -102,9 +136,9 @@ class StoreTest : public ::testing::TestWithParam<Kind> {
 using Words = std::vector<std::string>;
 
 TEST_P(StoreTest, APoolKeepsItsNumber) {
-  EXPECT_NE(store().open_pool("emails").number, pool_);
+  EXPECT_NE(store().open_pool("emails", 4).number, pool_);
   reopen();
-  EXPECT_EQ(store().open_pool("webhooks").number, pool_);
+  EXPECT_EQ(store().open_pool("webhooks", 4).number, pool_);
 }
 
 TEST_P(StoreTest, AJobIsKeptAsItWasGiven) {
@@ -144,7 +178,7 @@ TEST_P(StoreTest, AnIdIsTakenOnceInAPool) {
   EXPECT_FALSE(again[2].created) << "duplicates in a batch are found, too";
   EXPECT_EQ(again[2].seq, again[0].seq);
   NewJob elsewhere = job("w1");
-  elsewhere.pool = store().open_pool("emails").number;
+  elsewhere.pool = store().open_pool("emails", 4).number;
   EXPECT_TRUE(insert(std::vector{elsewhere})[0].created);
   EXPECT_EQ(waiting(), (Words{"w1", "w2"}));
 }
@@ -170,7 +204,27 @@ TEST_P(StoreTest, OnlyTheFirstSettlementCounts) {
   reopen();
   EXPECT_EQ(store().find(pool_, "a")->state, JobState::completed);
   EXPECT_EQ(store().find(pool_, "a")->at, at(5));
-  EXPECT_EQ(store().result(seq), "42");
+  EXPECT_EQ(store().remains(seq).result, "42");
+}
+
+TEST_P(StoreTest, OfManyThatCompleteAtOnceOnlyThoseCountThatWait) {
+  StoreBatch batch;
+  for (int i = 0; i < 20; ++i) {
+    batch.settlements.push_back({.seq = insert(job(std::to_string(i))), .at = at(5)});
+  }
+  EXPECT_TRUE(judge({.seq = batch.settlements[7].seq, .at = at(3)}));
+  batch.settlements.push_back({.seq = batch.settlements[11].seq, .at = at(6)});
+  commit_as_holder(batch);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(batch.settled[i].is_settled, i != 7);
+    EXPECT_EQ(store().find(pool_, std::to_string(i))->state,
+              i != 7 ? JobState::completed : JobState::cancelled);
+  }
+  EXPECT_FALSE(batch.settled[20].is_settled) << "for the second time";
+  EXPECT_TRUE(waiting().empty());
+  for (const WholeJob& whole : store().all_jobs({})) {
+    EXPECT_EQ(whole.record.at, whole.record.id == "7" ? at(3) : at(5)) << whole.record.id;
+  }
 }
 
 TEST_P(StoreTest, WhatAJobEnqueuesComesWithItsSettlementOrNotAtAll) {
@@ -237,9 +291,11 @@ TEST_P(StoreTest, ADeadLetterMayBeReplayedOnce) {
           .state = JobState::dead,
           .attempts = 3,
           .at = at(10),
-          .error = AttemptError{.attempt = 3, .what = "no"}});
+          .error = AttemptError{.attempt = 3, .what = "no"},
+          .log = "tried\n"});
   EXPECT_TRUE(judge(replay));
   EXPECT_FALSE(judge(replay));
+  EXPECT_EQ(store().remains(seq).log, std::nullopt);
   reopen();
   EXPECT_EQ(store().find(pool_, "a")->attempts, 0U);
   EXPECT_EQ(store().find(pool_, "a")->at, at(20));
@@ -259,20 +315,20 @@ TEST_P(StoreTest, CountsAndPausesOfInstancesStay) {
   StoreBatch batch;
   for (const char* const id : {"a", "b"}) {
     batch.settlements.push_back(
-        {.seq = store().find(pool_, id)->seq, .at = at(3), .place = {pool_, 4}});
+        {.seq = store().find(pool_, id)->seq, .at = at(3), .place = {pool_, 3}});
   }
   batch.settlements.push_back({.seq = store().find(pool_, "c")->seq,
                                .state = JobState::available,
                                .attempts = 1,
                                .at = at(3),
-                               .place = {pool_, 4}});
+                               .place = {pool_, 3}});
   batch.pauses.push_back({.pool = pool_, .index = 2, .is_paused = true});
-  store().commit(batch, Durability::synced);
+  commit_as_holder(batch);
   reopen();
-  PoolRecord record = store().open_pool("webhooks");
-  ASSERT_EQ(record.instances.size(), 2U);
+  PoolRecord record = store().open_pool("webhooks", 4);
+  ASSERT_GE(record.instances.size(), 2U);
   for (const PoolRecord::Instance& instance : record.instances) {
-    EXPECT_EQ(instance.processed, instance.index == 4 ? 2U : 0U) << "a retry is not processed";
+    EXPECT_EQ(instance.processed, instance.index == 3 ? 2U : 0U) << "a retry is not processed";
     EXPECT_EQ(instance.is_paused, instance.index == 2);
   }
   EXPECT_FALSE(record.is_paused);
@@ -280,10 +336,11 @@ TEST_P(StoreTest, CountsAndPausesOfInstancesStay) {
   all.pauses.push_back({.pool = pool_, .index = {}, .is_paused = true});
   store().commit(all, Durability::synced);
   reopen();
-  record = store().open_pool("webhooks");
+  record = store().open_pool("webhooks", 4);
   EXPECT_TRUE(record.is_paused);
-  EXPECT_FALSE(record.instances[0].is_paused || record.instances[1].is_paused)
-      << "to resume all is to resume each";
+  for (const PoolRecord::Instance& instance : record.instances) {
+    EXPECT_FALSE(instance.is_paused) << "to resume all is to resume each";
+  }
 }
 
 TEST_P(StoreTest, WhatIsOverGoesInTwoSteps) {
@@ -295,7 +352,7 @@ TEST_P(StoreTest, WhatIsOverGoesInTwoSteps) {
   const Retention retention{.completed = 10s, .ids = 100s};
   EXPECT_EQ(store().prune(retention, at(109), {}).removed, 0U);
   EXPECT_EQ(store().prune(retention, at(111), {}).removed, 1U);
-  EXPECT_EQ(store().result(done), std::nullopt);
+  EXPECT_EQ(store().remains(done).result, std::nullopt);
   EXPECT_FALSE(insert(std::vector{job("done")})[0].created) << "its id is still known";
   EXPECT_EQ(store().prune(retention, at(112), {}).removed, 0U) << "nothing is left to let go";
   EXPECT_EQ(store().prune(retention, at(201), {}).removed, 1U);
@@ -303,6 +360,15 @@ TEST_P(StoreTest, WhatIsOverGoesInTwoSteps) {
   EXPECT_TRUE(store().find(pool_, "dead")) << "kept for ever";
   EXPECT_EQ(store().prune({.dead = 10s}, at(201), {}).removed, 1U) << "unless told otherwise";
   EXPECT_EQ(waiting(), (Words{"waits"}));
+}
+
+TEST_P(StoreTest, ANumberIsNotGivenOutTwiceThoughItsJobIsGone) {
+  const JobSeq first = insert(job("a"));
+  settle({.seq = first, .at = at(1)});
+  EXPECT_EQ(store().prune({.completed = 1s, .ids = 1s}, at(100), {}).removed, 1U);
+  reopen();
+  EXPECT_FALSE(store().find(pool_, "a"));
+  EXPECT_GT(insert(job("a")), first);
 }
 
 TEST_P(StoreTest, PruningGoesOnWhereItStopped) {
@@ -320,6 +386,47 @@ TEST_P(StoreTest, PruningGoesOnWhereItStopped) {
   } while (pruned.next != 0);
   EXPECT_EQ(removed, 10U);
   EXPECT_EQ(calls, 4);
+}
+
+TEST_P(StoreTest, AnEndedJobMakesRoomForItsIdIfToldSo) {
+  NewJob again = job("a");
+  again.enqueued_at = at(100);
+  again.replaces_before = at(50);
+  const JobSeq first = insert(job("a"));
+  EXPECT_FALSE(insert(std::vector{again})[0].created) << "it has not ended";
+  settle({.seq = first, .at = at(3), .log = "one\n"});
+  EXPECT_EQ(store().remains(first).log, "one\n");
+  EXPECT_FALSE(insert(std::vector{job("a")})[0].created) << "nobody said so";
+  NewJob early = again;
+  early.replaces_before = at(1);
+  EXPECT_FALSE(insert(std::vector{early})[0].created) << "not enqueued before that";
+  const Inserted inserted = insert(std::vector{again})[0];
+  EXPECT_TRUE(inserted.created);
+  EXPECT_NE(inserted.seq, first);
+  settle({.seq = inserted.seq, .state = JobState::dead, .attempts = 1, .at = at(101)});
+  again.replaces_before = at(1000);
+  EXPECT_FALSE(insert(std::vector{again})[0].created) << "a dead letter is kept";
+  again.id = "b";
+  EXPECT_FALSE(insert({job("b"), again})[1].created) << "it has come just now";
+  EXPECT_EQ(waiting(), (Words{"b"}));
+}
+
+TEST_P(StoreTest, AJobMayEnqueueItsOwnIdAnew) {
+  NewJob again = job("a");
+  again.enqueued_at = at(100);
+  again.replaces_before = at(50);
+  const auto settled = settle({.seq = insert(job("a")), .at = at(3), .enqueued = {again}});
+  ASSERT_EQ(settled.inserted.size(), 1U);
+  EXPECT_TRUE(settled.inserted[0].created);
+  EXPECT_EQ(waiting(), (Words{"a"}));
+}
+
+TEST_P(StoreTest, TheLargerNumberIsRemembered) {
+  EXPECT_EQ(store().recall("nightly"), std::nullopt);
+  store().remember("nightly", 7);
+  store().remember("nightly", 5);
+  reopen();
+  EXPECT_EQ(store().recall("nightly"), 7);
 }
 
 // Everything that can be done, at random, against what is expected of it.
@@ -345,10 +452,10 @@ TEST_P(StoreTest, EqualsAModelUnderRandomOperations) {
       const bool retries = random.below(2) == 0;
       batch.settlements.push_back({.seq = seq,
                                    .state = retries ? JobState::available : JobState::completed,
-                                   .attempts = model[id].attempts + 1,
+                                   .attempts = model[id].attempts + (retries ? 1 : 0),
                                    .at = at(step)});
     }
-    store().commit(batch, Durability::written);
+    commit_as_holder(batch);
     for (std::size_t i = 0; i < settled.size(); ++i) {
       Expected& expected = model[settled[i]];
       ASSERT_EQ(batch.settled[i].is_settled, expected.state == JobState::available);
@@ -372,7 +479,8 @@ TEST_P(StoreTest, EqualsAModelUnderRandomOperations) {
 INSTANTIATE_TEST_SUITE_P(
     Stores, StoreTest,
     ::testing::Values(Kind{"memory", [] { return std::make_unique<MemoryKeeper>(); }},
-                      Kind{"sqlite", [] { return std::make_unique<SqliteKeeper>(); }}),
+                      Kind{"sqlite", [] { return std::make_unique<SqliteKeeper>(); }},
+                      Kind{"postgresql", [] { return std::make_unique<PostgresKeeper>(); }}),
     [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace

@@ -20,7 +20,9 @@ using namespace std::chrono_literals;
 // A store in memory that counts, waits and fails as it is told.
 class TestStore final : public Store {
  public:
-  PoolRecord open_pool(std::string_view name) override { return memory_.open_pool(name); }
+  PoolRecord open_pool(std::string_view name, std::uint32_t concurrency) override {
+    return memory_.open_pool(name, concurrency);
+  }
   void commit(StoreBatch& batch, Durability durability) override {
     door_.wait(false);
     ++commits_;
@@ -40,13 +42,43 @@ class TestStore final : public Store {
   std::optional<JobRecord> find(PoolNumber pool, std::string_view id) override {
     return memory_.find(pool, id);
   }
-  std::optional<std::string> result(JobSeq seq) override { return memory_.result(seq); }
+  Remains remains(JobSeq seq) override { return memory_.remains(seq); }
+  std::vector<WholePool> all_pools() override { return memory_.all_pools(); }
+  std::vector<WholeJob> all_jobs(const Page& page) override { return memory_.all_jobs(page); }
+  std::vector<std::pair<std::string, std::int64_t>> all_memos() override {
+    return memory_.all_memos();
+  }
+  std::size_t take_in(const std::vector<WholeJob>& jobs) override { return memory_.take_in(jobs); }
+  void take_in(const WholePool& pool) override { memory_.take_in(pool); }
+  std::optional<std::int64_t> recall(std::string_view name) override {
+    return memory_.recall(name);
+  }
+  void remember(std::string_view name, std::int64_t number) override {
+    memory_.remember(name, number);
+  }
   std::vector<FoundLetter> dead_letters(PoolNumber pool, const Page& page) override {
     return memory_.dead_letters(pool, page);
   }
   Pruned prune(const Retention& retention, WallTime now, const Page& page) override {
     return memory_.prune(retention, now, page);
   }
+
+  void sync() override {
+    ++syncs_;
+    dock_.wait(false);
+    if (syncs_fail_) {
+      throw StoreFailure({.attempt = "sync", .reason = "no disk any more", .advice = ""});
+    }
+  }
+
+  // Nobody syncs until open_dock().
+  void close_dock() { dock_ = false; }
+  void open_dock() {
+    dock_ = true;
+    dock_.notify_all();
+  }
+  void fail_syncs() { syncs_fail_ = true; }
+  [[nodiscard]] int syncs() const { return syncs_; }
 
   void close() { door_ = false; }
   void open() {
@@ -63,17 +95,29 @@ class TestStore final : public Store {
   std::atomic<int> commits_ = 0;
   std::atomic<int> failures_left_ = 0;
   std::atomic<Durability> last_durability_ = Durability::written;
+  std::atomic<bool> dock_ = true;
+  std::atomic<int> syncs_ = 0;
+  std::atomic<bool> syncs_fail_ = false;
 };
 
 class Listener final : public GroupCommit::Listener {
  public:
-  void on_settled(const Settlement& settlement, const StoreBatch::Settled& /*settled*/) override {
+  void on_settled(std::span<const Settlement> settlements,
+                  std::span<const StoreBatch::Settled> /*settled*/) override {
     const std::lock_guard lock(mutex_);
-    settled_.push_back(settlement.seq);
+    for (const Settlement& settlement : settlements) settled_.push_back(settlement.seq);
   }
   void on_committed(const StoreBatch& batch) override {
     const std::lock_guard lock(mutex_);
     for (const NewJob& job : batch.jobs) committed_.push_back(job.id);
+  }
+  void on_lost(const StoreBatch& batch, const std::exception_ptr& /*why*/) override {
+    const std::lock_guard lock(mutex_);
+    for (const NewJob& job : batch.jobs) lost_.push_back(job.id);
+  }
+  std::vector<std::string> lost() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
   }
   std::vector<JobSeq> settled() {
     const std::lock_guard lock(mutex_);
@@ -88,6 +132,7 @@ class Listener final : public GroupCommit::Listener {
   std::mutex mutex_;
   std::vector<JobSeq> settled_;
   std::vector<std::string> committed_;
+  std::vector<std::string> lost_;
 };
 
 class GroupCommitTest : public ::testing::Test {
@@ -104,8 +149,38 @@ class GroupCommitTest : public ::testing::Test {
 
   TestStore store_;
   Listener listener_;
-  const PoolNumber pool_ = store_.open_pool("p").number;
+  const PoolNumber pool_ = store_.open_pool("p", 4).number;
   GroupCommit commits_{store_, listener_, {.most = 1000, .pause = 1ms}};
+};
+
+// What is to be gathered is waited for for ever, so that only what is gathered ends it.
+class PatientGroupCommitTest : public GroupCommitTest {
+ protected:
+  void enqueue_patiently(const std::string& id) {
+    GroupCommit::Request request;
+    request.batch.jobs.push_back({.pool = pool_, .id = id});
+    patient_.run(request);
+  }
+
+  GroupCommit patient_{
+      store_, listener_, {.pause = 1ms, .pace = 1h, .worthwhile = 3, .gather = 1h, .overlap = 3}};
+};
+
+// With a transaction that is being synced.
+class OverlappingGroupCommitTest : public PatientGroupCommitTest {
+ protected:
+  OverlappingGroupCommitTest() {
+    store_.close_dock();
+    enqueue_in_thread("first");
+    while (store_.syncs() == 0) std::this_thread::yield();
+  }
+  ~OverlappingGroupCommitTest() override { store_.open_dock(); }
+
+  void enqueue_in_thread(const std::string& id) {
+    threads_.emplace_back([this, id] { enqueue_patiently(id); });
+  }
+
+  std::vector<std::jthread> threads_;  // go first
 };
 
 TEST_F(GroupCommitTest, WhoIsAloneCommitsByItself) {
@@ -177,6 +252,126 @@ TEST_F(GroupCommitTest, WaitingForSettlementsEndsAtItsDeadline) {
   EXPECT_FALSE(commits_.wait_settled(real_clock().now() + 5ms));
   store_.open();
   EXPECT_TRUE(commits_.wait_settled(soon()));
+}
+
+TEST_F(PatientGroupCommitTest, SettlementsWaitUntilThereAreEnough) {
+  const std::vector<Inserted> jobs = enqueue({"a", "b", "c"});
+  enqueue_patiently("d");
+  const int before = store_.commits();
+  for (const Inserted& job : jobs) patient_.post({.seq = job.seq});
+  while (patient_.unsettled() > 0) std::this_thread::yield();
+  EXPECT_EQ(store_.commits(), before + 1);
+}
+
+TEST_F(PatientGroupCommitTest, SettlementsDoNotWaitIfSomebodyWaitsForThem) {
+  const std::vector<Inserted> jobs = enqueue({"a"});
+  enqueue_patiently("b");
+  patient_.post({.seq = jobs[0].seq});
+  EXPECT_TRUE(patient_.wait_settled(soon()));
+}
+
+TEST_F(PatientGroupCommitTest, SettlementsGoWithTheNextRequest) {
+  const std::vector<Inserted> jobs = enqueue({"a"});
+  enqueue_patiently("b");
+  patient_.post({.seq = jobs[0].seq});
+  enqueue_patiently("c");
+  EXPECT_EQ(patient_.unsettled(), 0U);
+}
+
+TEST_F(PatientGroupCommitTest, AfterManyRequestsHalfAsManyAreWaitedFor) {
+  store_.close();
+  std::vector<std::jthread> threads;
+  const auto enqueue_in_thread = [this, &threads](int number) {
+    threads.emplace_back([this, number] { enqueue_patiently(std::to_string(number)); });
+  };
+  enqueue_in_thread(0);
+  while (!patient_.is_committing()) std::this_thread::yield();
+  for (int number = 1; number <= 4; ++number) enqueue_in_thread(number);
+  while (patient_.waiting() < 4) std::this_thread::yield();
+  store_.open();
+  threads.clear();
+  EXPECT_EQ(store_.commits(), 2) << "one alone, then four";
+  for (int number = 5; number <= 6; ++number) enqueue_in_thread(number);
+  threads.clear();
+  EXPECT_EQ(store_.commits(), 3) << "two are enough";
+}
+
+TEST_F(OverlappingGroupCommitTest, EnoughRequestsDoNotWaitForASync) {
+  for (const char* const id : {"a", "b", "c"}) enqueue_in_thread(id);
+  while (store_.commits() < 2) std::this_thread::yield();
+  EXPECT_TRUE(listener_.committed().empty()) << "nobody is told before it is synced";
+  store_.open_dock();
+  threads_.clear();
+  const std::vector<std::string> told = listener_.committed();
+  ASSERT_EQ(told.size(), 4U);
+  EXPECT_EQ(told.front(), "first");
+}
+
+TEST_F(OverlappingGroupCommitTest, FewWaitForItAndGoTogether) {
+  for (const char* const id : {"a", "b"}) enqueue_in_thread(id);
+  while (patient_.waiting() < 2) std::this_thread::yield();
+  store_.open_dock();
+  threads_.clear();
+  EXPECT_EQ(store_.commits(), 2);
+}
+
+TEST_F(OverlappingGroupCommitTest, AThirdTransactionWaits) {
+  for (const char* const id : {"a", "b", "c"}) enqueue_in_thread(id);
+  while (store_.commits() < 2) std::this_thread::yield();
+  for (const char* const id : {"d", "e", "f"}) enqueue_in_thread(id);
+  while (patient_.waiting() < 3) std::this_thread::yield();
+  store_.open_dock();
+  threads_.clear();
+  EXPECT_EQ(store_.commits(), 3);
+}
+
+TEST_F(GroupCommitTest, WhatCouldNotBeSyncedSaysSoAndIsThereNevertheless) {
+  store_.fail_syncs();
+  EXPECT_NO_THROW((void)enqueue({"written"}, Durability::written));
+  EXPECT_THROW((void)enqueue({"synced"}), StoreFailure);
+  EXPECT_EQ(listener_.committed(), (std::vector<std::string>{"written", "synced"}));
+  commits_.post({.seq = store_.find(pool_, "synced")->seq});
+  EXPECT_TRUE(commits_.wait_settled(soon())) << "to try it again would not help";
+  EXPECT_EQ(store_.find(pool_, "synced")->state, JobState::completed);
+}
+
+TEST_F(PatientGroupCommitTest, WhoAsksAfterTheEndDoesItByItself) {
+  enqueue_patiently("a");
+  patient_.post({.seq = store_.find(pool_, "a")->seq});
+  patient_.stop();
+  enqueue_patiently("b");
+  EXPECT_TRUE(store_.find(pool_, "b"));
+  auto request = std::make_unique<GroupCommit::Request>();
+  request->batch.jobs.push_back({.pool = pool_, .id = "c"});
+  patient_.post(std::move(request));
+  EXPECT_TRUE(store_.find(pool_, "c"));
+}
+
+TEST_F(OverlappingGroupCommitTest, WhoAsksAfterTheEndWaitsForThoseUnderWay) {
+  std::jthread stopper([this] { patient_.stop(); });
+  enqueue_in_thread("a");
+  while (patient_.waiting() == 0) std::this_thread::yield();
+  store_.open_dock();
+  threads_.clear();
+  EXPECT_EQ(listener_.committed(), (std::vector<std::string>{"first", "a"}));
+}
+
+TEST_F(PatientGroupCommitTest, WhatDoesNotFitGoesIntoTheNextTransaction) {
+  GroupCommit small(store_, listener_, {.most = 2, .gather = 0s});
+  store_.close();
+  std::vector<std::jthread> threads;
+  for (int number = 0; number < 9; ++number) {
+    threads.emplace_back([this, &small, number] {
+      GroupCommit::Request request;
+      request.batch.jobs.push_back({.pool = pool_, .id = std::to_string(number)});
+      small.run(request);
+      EXPECT_TRUE(request.batch.inserted.front().created);
+    });
+  }
+  while (small.waiting() < 8) std::this_thread::yield();
+  store_.open();
+  threads.clear();
+  EXPECT_EQ(store_.commits(), 5);
 }
 
 }  // namespace

@@ -162,6 +162,108 @@ class PlainLane {
   std::set<PartitionHash> busy_;
 };
 
+TEST(Lane, APartitionMayGoByPriority) {
+  Lane lane(PartitionOrder::priority);
+  lane.add({.seq = 1, .partition = 7});
+  lane.add({.seq = 2, .partition = 7, .priority = 5});
+  lane.add({.seq = 3, .partition = 7, .priority = -5});
+  lane.add({.seq = 4, .partition = 7, .priority = 5});
+  lane.add({.seq = 5, .partition = 7});
+  auto job = lane.take(at(0));
+  EXPECT_EQ(seq_of(job), 2);
+  job->run_at = at(1);
+  lane.retry(*job);
+  lane.add({.seq = 6, .partition = 7, .priority = 5});
+  lane.add({.seq = 7, .partition = 7, .priority = 9});
+  EXPECT_FALSE(lane.take(at(0))) << "what is retried stays in front";
+  std::vector<JobSeq> order;
+  while (const auto next = lane.take(at(1))) {
+    order.push_back(next->seq);
+    lane.finish(*next);
+  }
+  EXPECT_EQ(order, (std::vector<JobSeq>{2, 7, 4, 6, 1, 5, 3}));
+}
+
+// Against a plain list that is sorted.
+TEST(Lane, APartitionByPriorityEqualsASortedList) {
+  Random random(7);
+  for (int round = 0; round < 200; ++round) {
+    Lane lane(PartitionOrder::priority);
+    std::vector<WaitingJob> model;
+    JobSeq seq = 0;
+    for (int step = 0; step < 60; ++step) {
+      const std::uint64_t dice = random.below(10);
+      if (dice < 5) {
+        const auto priority = static_cast<std::int16_t>(random.below(4));
+        model.push_back({.seq = ++seq, .partition = 7, .priority = priority});
+        lane.add(model.back());
+      } else if (dice < 7 && !model.empty()) {
+        const auto gone = model.begin() + static_cast<std::ptrdiff_t>(random.below(model.size()));
+        EXPECT_TRUE(lane.remove(gone->seq));
+        model.erase(gone);
+      } else {
+        std::ranges::sort(model, [](const WaitingJob& left, const WaitingJob& right) {
+          return left.priority != right.priority ? left.priority > right.priority
+                                                 : left.seq < right.seq;
+        });
+        const auto job = lane.take(at(0));
+        ASSERT_EQ(seq_of(job), model.empty() ? 0 : model.front().seq);
+        if (!job) continue;
+        model.erase(model.begin());
+        lane.finish(*job);
+      }
+    }
+  }
+}
+
+TEST(Lane, ABlockedPartitionWaitsAndNobodyElse) {
+  Lane lane;
+  lane.add({.seq = 1, .partition = 7});
+  lane.add({.seq = 2, .partition = 7});
+  lane.add({.seq = 3, .partition = 8});
+  const auto dead = lane.take(at(0));
+  lane.block(7, 1);
+  lane.add({.seq = 4, .partition = 7});
+  const auto other = lane.take(at(0));
+  EXPECT_EQ(seq_of(other), 3);
+  lane.finish(*other);
+  EXPECT_FALSE(lane.take(at(0)));
+  lane.unblock(7, dead);
+  const auto again = lane.take(at(0));
+  EXPECT_EQ(seq_of(again), 1) << "in front";
+  lane.block(7, 1);
+  lane.unblock(7, std::nullopt);
+  EXPECT_EQ(seq_of(lane.take(at(0))), 2);
+  lane.unblock(9, WaitingJob{.seq = 9, .partition = 9});
+  EXPECT_EQ(seq_of(lane.take(at(0))), 9) << "was not blocked";
+}
+
+TEST(Lane, RetriesAreShiftedWithTheClockAndOthersAreNot) {
+  Lane lane;
+  lane.add({.seq = 1, .run_at = at(10), .attempts = 1});
+  lane.add({.seq = 2, .partition = 7, .run_at = at(10), .attempts = 1});
+  lane.add({.seq = 3, .run_at = at(10)});
+  lane.shift_retries(-8s);
+  EXPECT_EQ(seq_of(lane.take(at(2))), 1);
+  EXPECT_EQ(seq_of(lane.take(at(2))), 2);
+  EXPECT_FALSE(lane.take(at(9)));
+  EXPECT_EQ(seq_of(lane.take(at(10))), 3);
+}
+
+TEST(Lane, KnowsAPartitionThatHasMoreThanHalf) {
+  Lane lane;
+  EXPECT_FALSE(lane.crowd());
+  lane.add({.seq = 1, .partition = 7});
+  lane.add({.seq = 2, .partition = 8});
+  EXPECT_FALSE(lane.crowd());
+  lane.add({.seq = 3, .partition = 8});
+  ASSERT_TRUE(lane.crowd());
+  EXPECT_EQ(lane.crowd()->head, 2);
+  EXPECT_EQ(lane.crowd()->jobs, 2U);
+  lane.add({.seq = 4});
+  EXPECT_FALSE(lane.crowd());
+}
+
 TEST(Lane, EqualsAPlainOneUnderRandomOperations) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Random random(seed);

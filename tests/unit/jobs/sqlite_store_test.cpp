@@ -3,10 +3,13 @@
 #include "jobs/stores/sqlite/sqlite_store.hpp"
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +71,43 @@ TEST_F(SqliteStoreTest, ANewerVersionIsRefused) {
   EXPECT_TRUE(says(message, "use a newer release")) << message;
 }
 
+// As it was before what a job is and whether it waits became two tables.
+TEST_F(SqliteStoreTest, AnOlderVersionIsTakenOverWithAllThatIsInIt) {
+  std::ifstream sample(MUSTER_SAMPLES "/store_version_2.sql");
+  Database({.path = path()}).run(std::string(std::istreambuf_iterator<char>(sample), {}));
+  SqliteStore store = open();
+  const PoolRecord pool = store.open_pool("mails", 4);
+  EXPECT_TRUE(pool.is_paused);
+  EXPECT_EQ(pool.instances.at(0).processed, 41U);
+  EXPECT_EQ(store.recall("nightly"), 7);
+  std::vector<JobRecord> waiting;
+  store.load_waiting(pool.number, [&](const JobRecord& job) { waiting.push_back(job); });
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting[0].seq, 3);
+  EXPECT_EQ(waiting[0].priority, 5);
+  EXPECT_EQ(waiting[0].attempts, 1U);
+  EXPECT_EQ(waiting[0].turn, 2U);
+  EXPECT_EQ(waiting[0].key, "k");
+  EXPECT_EQ(waiting[0].at, WallTime(std::chrono::nanoseconds(200)));
+  EXPECT_EQ(store.read(std::vector<JobSeq>{3}).at(0).event, R"({"a":1})");
+  EXPECT_EQ(store.remains(3).log, "one");
+  EXPECT_EQ(store.find(pool.number, "done")->state, JobState::completed);
+  EXPECT_EQ(store.find(pool.number, "done")->at, WallTime(std::chrono::nanoseconds(201)));
+  EXPECT_EQ(store.remains(4).result, "42");
+  EXPECT_EQ(store.find(pool.number, "cancelled")->state, JobState::cancelled);
+  const auto dead = store.dead_letters(pool.number, {});
+  ASSERT_EQ(dead.size(), 1U);
+  EXPECT_EQ(dead[0].letter.id, "dead");
+  EXPECT_EQ(dead[0].letter.errors.at(0).what, "never");
+  StoreBatch batch;
+  batch.jobs.push_back({.pool = pool.number, .id = "emptied"});
+  batch.jobs.push_back({.pool = pool.number, .id = "new"});
+  store.commit(batch, Durability::synced);
+  EXPECT_FALSE(batch.inserted[0].created) << "its id is still known";
+  EXPECT_EQ(batch.inserted[1].seq, 10);
+  EXPECT_TRUE(store.all_jobs({.after = 9}).at(0).errors.empty()) << "those of another job";
+}
+
 TEST_F(SqliteStoreTest, AFolderThatDoesNotExistIsNamed) {
   try {
     const SqliteStore store({.path = folder_.file("nowhere/jobs.db")});
@@ -83,7 +123,7 @@ TEST_F(SqliteStoreTest, ACorruptFileIsRefusedOrReadButNeverCrashes) {
     SqliteStore store = open();
     StoreBatch batch;
     for (int i = 0; i < 200; ++i) {
-      batch.jobs.push_back({.pool = store.open_pool("p").number,
+      batch.jobs.push_back({.pool = store.open_pool("p", 4).number,
                             .id = std::to_string(i),
                             .event = std::string(100, 'e')});
     }
@@ -95,7 +135,7 @@ TEST_F(SqliteStoreTest, ACorruptFileIsRefusedOrReadButNeverCrashes) {
   file.close();
   try {
     SqliteStore store({.path = path()});
-    store.load_waiting(store.open_pool("p").number, [](const JobRecord&) {});
+    store.load_waiting(store.open_pool("p", 4).number, [](const JobRecord&) {});
     FAIL() << "half of its first table is gone";
   } catch (const StoreFailure& failure) {
     EXPECT_TRUE(says(failure.what(), "corrupt")) << failure.what();
@@ -104,7 +144,7 @@ TEST_F(SqliteStoreTest, ACorruptFileIsRefusedOrReadButNeverCrashes) {
 
 TEST_F(SqliteStoreTest, ACommitForWhichThereIsNoRoomChangesNothing) {
   SqliteStore store({.path = path(), .max_pages = 40});
-  const PoolNumber pool = store.open_pool("p").number;
+  const PoolNumber pool = store.open_pool("p", 4).number;
   StoreBatch batch;
   batch.jobs.push_back({.pool = pool, .id = "good", .event = "{}"});
   batch.jobs.push_back({.pool = pool, .id = "large", .event = std::string(400'000, 'x')});
@@ -119,6 +159,18 @@ TEST_F(SqliteStoreTest, ACommitForWhichThereIsNoRoomChangesNothing) {
   batch.jobs.pop_back();
   store.commit(batch, Durability::synced);
   EXPECT_EQ(store.find(pool, "good")->seq, 1) << "and the store works on";
+}
+
+TEST_F(SqliteStoreTest, TheLogDoesNotGrowForEver) {
+  SqliteStore store = open();
+  const PoolNumber pool = store.open_pool("p", 4).number;
+  for (int i = 0; i < 40; ++i) {
+    StoreBatch batch;
+    batch.jobs.push_back(
+        {.pool = pool, .id = std::to_string(i), .event = std::string(1'000'000, 'e')});
+    store.commit(batch, Durability::written);
+  }
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"), 20'000'000U);
 }
 
 // What a process was running when it was killed is known to the next.

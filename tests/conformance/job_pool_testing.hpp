@@ -14,6 +14,7 @@
 
 #include <muster/job_pool.hpp>
 
+#include "support/postgres_cluster.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace muster::testing {
@@ -66,16 +67,27 @@ inline JobRetry at_once(unsigned attempts) {
   return {.max_attempts = attempts, .delay = fixed(0ns), .jitter = 0};
 }
 
+// One server for all tests of a program, and a database for each.
+inline PostgresCluster& cluster() {
+  static PostgresCluster all({.fsync = false});
+  return all;
+}
+
+// The parameter is what the store's URL begins with.
 class JobPoolTest : public ::testing::TestWithParam<const char*> {
  protected:
-  JobPoolTest() { reopen(); }
+  JobPoolTest() : url_(make_url()) { reopen(); }
 
   void reopen(const JobsOptions& options = {}) {
     jobs_.reset();
-    const bool is_file = std::string(GetParam()) == "sqlite";
-    jobs_.emplace(Jobs::open(is_file ? "sqlite:" + folder_.file("jobs.db") : "memory:", options));
+    jobs_.emplace(Jobs::open(url_, options));
   }
-  [[nodiscard]] bool lasts() const { return std::string(GetParam()) == "sqlite"; }
+
+  [[nodiscard]] std::string make_url() const {
+    const std::string store = GetParam();
+    if (store == "postgresql") return cluster().create_database();
+    return store == "sqlite" ? "sqlite:" + folder_.file("jobs.db") : "memory:";
+  }
 
   Config noting() {
     return {.concurrency = 2, .execute = [this](JobContext&, const Note& note) {
@@ -84,6 +96,7 @@ class JobPoolTest : public ::testing::TestWithParam<const char*> {
   }
 
   TemporaryFolder folder_;
+  const std::string url_;
   Witness witness_;
   std::optional<Jobs> jobs_;
 };
