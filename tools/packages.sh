@@ -6,11 +6,13 @@
 readonly packages_build=(g++-12 cmake ninja-build)
 readonly packages_export=(prometheus-cpp-dev libboost1.81-dev libboost-json1.81-dev)
 readonly packages_jobs=(libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libxxhash-dev
-  libhowardhinnant-date-dev tzdata)
+  libhowardhinnant-date-dev tzdata libpq-dev)
+readonly packages_postgres=(postgresql-15 pgbouncer)  # servers of the tests' own
 packages_node=(nodejs)
 # Some packages of Node bring npm along, and do not tolerate Debian's beside them.
 if ! command -v npm >/dev/null; then packages_node+=(npm); fi
 readonly packages_test=("${packages_build[@]}" "${packages_export[@]}" "${packages_jobs[@]}"
+  "${packages_postgres[@]}"
   libgtest-dev libgmock-dev libboost-context1.81-dev clang-19 libclang-rt-19-dev spin gcc python3
   pkgconf git prometheus
   lld-19 libc++-19-dev-wasm32  # the ring as a WebAssembly module
@@ -18,9 +20,10 @@ readonly packages_test=("${packages_build[@]}" "${packages_export[@]}" "${packag
 # shellcheck disable=SC2034  # used by ./dev
 readonly packages_check=("${packages_test[@]}" clang-format-19 clang-tidy-19)
 # shellcheck disable=SC2034  # used by ./dev
-readonly packages_bench=("${packages_build[@]}" libboost1.81-dev libboost-json1.81-dev libtbb-dev
+readonly packages_bench=("${packages_build[@]}" "${packages_jobs[@]}" libtbb-dev
   libconcurrentqueue-dev libthread-pool-dev
   "${packages_node[@]}" python3  # peers of the process pool
+  redis-server beanstalkd postgresql-15  # and of the job pool
   gnuplot-nox  # pictures beside a report
   git)  # a report names its commit
 # shellcheck disable=SC2034  # used by torture.sh
@@ -37,7 +40,9 @@ readonly -A sign_of=(
   [libthread-pool-dev]=thread_pool/thread_pool.hpp [gnuplot-nox]=gnuplot
   [prometheus-cpp-dev]=prometheus/text_serializer.h [libboost-json1.81-dev]=""
   [libsqlite3-dev]=sqlite3.h [libxxhash-dev]=xxhash.h [libhowardhinnant-date-dev]=date/tz.h
+  [libpq-dev]=postgresql/libpq-fe.h [postgresql-15]="" [pgbouncer]=pgbouncer
   [tzdata]="" [prometheus]=prometheus [nodejs]=node [npm]=npm
+  [redis-server]=redis-server [beanstalkd]=beanstalkd
   [lld-19]=wasm-ld-19 [libc++-19-dev-wasm32]=wasm32-wasi/c++/v1/atomic
   [g++-12-aarch64-linux-gnu]=aarch64-linux-gnu-g++-12 [qemu-user]=qemu-aarch64
 )

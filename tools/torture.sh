@@ -3,7 +3,7 @@
 # CTest's time limits are for every-day runs; what runs longer on purpose is started without CTest.
 # shellcheck shell=bash disable=SC2154  # the package lists stand in packages.sh
 
-readonly tortures=(models explore stress fuzz arm64 fresh-clone)
+readonly tortures=(models explore stress fuzz jobs arm64 fresh-clone)
 
 command_torture() {
   local what=${1:-all} chosen=() start
@@ -65,6 +65,21 @@ torture_fuzz() {
       "$found" "$seeds"
     grep '^Done' "$log"
   done
+}
+
+# Thousands of kills of those who run jobs, and a database that is used for minutes. MUSTER_KILLS and
+# MUSTER_SOAK_SECONDS choose how many and how long; each round of kills has another seed.
+torture_jobs() {
+  local kills=${MUSTER_KILLS:-2000}
+  build dev job_kill_test job_node_kill_test job_soak_test
+  say "$kills kills of processes with SQLite"
+  MUSTER_KILLS=$kills build/dev/tests/crash/job_kill_test || die "job_kill_test failed"
+  say "$((kills / 5)) kills of nodes with PostgreSQL, and of the server"
+  MUSTER_KILLS=$((kills / 5)) MUSTER_SEED=$RANDOM build/dev/tests/crash/job_node_kill_test ||
+    die "job_node_kill_test failed"
+  say "a long use of one database"
+  MUSTER_SOAK_SECONDS=${MUSTER_SOAK_SECONDS:-300} \
+    build/dev/tests/integration/postgres/job_soak_test || die "job_soak_test failed"
 }
 
 # The library, the examples and the tests on the other processor; qemu runs what the cross-compiler

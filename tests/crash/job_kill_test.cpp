@@ -198,7 +198,7 @@ class JobKillTest : public ::testing::Test {
     const SqliteStore opened({.path = store()});
     Database database({.path = store(), .mode = Database::Mode::read});
     EXPECT_EQ(database.number(
-                  "SELECT count(*) FROM job AS o LEFT JOIN job AS m ON m.id = o.id AND m.pool ="
+                  "SELECT count(*) FROM jobs AS o LEFT JOIN job AS m ON m.id = o.id AND m.pool ="
                   " (SELECT number FROM pool WHERE name = 'mails') WHERE o.pool ="
                   " (SELECT number FROM pool WHERE name = 'orders') AND"
                   " (o.state = 1) <> (m.seq IS NOT NULL)"),
@@ -207,7 +207,7 @@ class JobKillTest : public ::testing::Test {
 
   // What the store knows of an order, between two processes.
   static std::optional<JobState> state_in(SqliteStore& store, const char* pool, int number) {
-    const auto found = store.find(store.open_pool(pool).number, id_of(number));
+    const auto found = store.find(store.open_pool(pool, 4).number, id_of(number));
     return found ? std::optional(found->state) : std::nullopt;
   }
 
@@ -298,7 +298,7 @@ TEST_F(JobKillTest, AJobThatKillsItsProcessEndsAsADeadLetter) {
               number == kPoison ? JobState::dead : JobState::completed)
         << number;
   }
-  const auto letters = opened.dead_letters(opened.open_pool("orders").number, {});
+  const auto letters = opened.dead_letters(opened.open_pool("orders", 4).number, {});
   ASSERT_EQ(letters.size(), 1U);
   ASSERT_EQ(letters[0].letter.errors.size(), 3U);
   for (const AttemptError& error : letters[0].letter.errors) {

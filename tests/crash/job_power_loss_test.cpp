@@ -18,10 +18,12 @@ namespace {
 
 using testing::LossModel;
 using testing::PowerLossVfs;
+using testing::SyncPoint;
 using testing::Syncs;
 
 constexpr int kBatches = 14;
-constexpr int kJobs = 4;  // in each
+constexpr int kJobs = 4;      // in each
+constexpr int kLongLog = 60;  // pages, so that it is copied now and then
 
 std::string id_of(int batch, int job) {
   return std::to_string(batch) + "-" + std::to_string(job);
@@ -51,11 +53,12 @@ int work(const SqliteStore::Options& options) {
   int acknowledged = -1;
   try {
     SqliteStore store(options);
-    const PoolNumber pool = store.open_pool("p").number;
+    const PoolNumber pool = store.open_pool("p", 4).number;
     JobSeq first = 0;
     for (int number = 0; number < kBatches; ++number) {
       StoreBatch batch = batch_of(number, pool, first);
       store.commit(batch, durability_of(number));
+      if (durability_of(number) == Durability::synced) store.sync();
       first = batch.inserted.front().seq;
       if (durability_of(number) == Durability::synced) acknowledged = number;
       if (number % 5 == 4) {
@@ -71,7 +74,7 @@ int work(const SqliteStore::Options& options) {
 // How many batches are there, from the first on; nothing if one is there in part, or out of turn.
 std::optional<int> batches_in(const std::string& path) {
   SqliteStore store({.path = path});
-  const PoolNumber pool = store.open_pool("p").number;
+  const PoolNumber pool = store.open_pool("p", 4).number;
   int whole = 0;
   for (int number = 0; number < kBatches; ++number) {
     int found = 0;
@@ -97,7 +100,8 @@ int faults_of(Syncs syncs, const std::vector<LossModel>& models) {
   for (std::uint64_t cut = 1; cut <= operations || cut == 1; ++cut) {
     const testing::TemporaryFolder folder;
     PowerLossVfs vfs({.syncs = syncs});
-    const SqliteStore::Options options{.path = folder.file("jobs.db"), .vfs = vfs.name()};
+    const SqliteStore::Options options{
+        .path = folder.file("jobs.db"), .long_log = kLongLog, .vfs = vfs.name()};
     if (operations == 0) {
       (void)work(options);
       operations = vfs.figures().operations;
@@ -114,6 +118,47 @@ int faults_of(Syncs syncs, const std::vector<LossModel>& models) {
     }
   }
   return faults;
+}
+
+// A disk tells of an error once, maybe while the log is copied to the database.
+TEST(JobPowerLoss, ASyncThatFailedIsNotHiddenWhoeverMadeIt) {
+  std::uint64_t syncs = 0;
+  for (std::uint64_t bad = 0; bad <= syncs; ++bad) {
+    const testing::TemporaryFolder folder;
+    PowerLossVfs disk;
+    SqliteStore store({.path = folder.file("jobs.db"), .long_log = 1, .vfs = disk.name()});
+    StoreBatch batch = batch_of(0, store.open_pool("p", 4).number, 0);
+    const auto commit = [&] {
+      store.commit(batch, Durability::synced);
+      store.sync();
+    };
+    if (bad > 0) {
+      disk.fail_at(SyncPoint{bad});
+      EXPECT_THROW(commit(), StoreFailure) << "sync " << bad << " of " << syncs;
+      continue;
+    }
+    syncs = disk.figures().syncs;
+    commit();
+    syncs = disk.figures().syncs - syncs;
+    EXPECT_GE(syncs, 3U) << "of the log, of the database, of the log by us";
+  }
+}
+
+TEST(JobPowerLoss, AfterASyncThatFailedNothingIsCommittedAnyMore) {
+  const testing::TemporaryFolder folder;
+  PowerLossVfs disk;
+  SqliteStore store({.path = folder.file("jobs.db"), .vfs = disk.name()});
+  StoreBatch batch = batch_of(0, store.open_pool("p", 4).number, 0);
+  store.commit(batch, Durability::written);
+  disk.cut_power();
+  EXPECT_THROW(store.sync(), StoreFailure);
+  try {
+    store.commit(batch, Durability::written);
+    FAIL();
+  } catch (const StoreFailure& failure) {
+    EXPECT_NE(std::string(failure.what()).find("open the store anew"), std::string::npos)
+        << failure.what();
+  }
 }
 
 TEST(JobPowerLoss, WhatWasSyncedIsThereWhereverThePowerGoes) {

@@ -62,7 +62,7 @@ class Machine:
         self.fake("dpkg-query", FAKE_DPKG_QUERY)
         self.fake("ctest", FAKE_CTEST)
         self.fake("id", "echo ${USER_ID:-0}")
-        for name in ["crew", "other"]:
+        for name in ["order_pipeline", "other"]:
             (self.tree / f"examples/{name}.cpp").touch()
             self.fake(name, folder=self.tree / "build/release/examples")
 
@@ -118,7 +118,7 @@ class Packages(DevTest):
         update, install = self.machine.calls("apt-get")
         self.assertIn("update", update.split())
         self.assertIn("install --no-install-recommends --no-remove -y g++-12 ninja-build", install)
-        self.assertEqual(len(self.machine.calls("crew")), 1)
+        self.assertEqual(len(self.machine.calls("order_pipeline")), 1)
 
     def test_a_user_with_sudo_installs_through_it(self):
         self.machine.fake("sudo", '[[ $1 == -n ]] || exec "$@"')
@@ -174,7 +174,7 @@ class Commands(DevTest):
 
     def test_run_hands_arguments_to_the_default_example(self):
         self.machine.dev("run", "--workers", "2", INSTALLED=everything())
-        self.assertEqual(self.machine.calls("crew"), ["crew --workers 2"])
+        self.assertEqual(self.machine.calls("order_pipeline"), ["order_pipeline --workers 2"])
 
     def test_run_takes_the_name_of_another_example(self):
         self.machine.dev("run", "other", "fast", INSTALLED=everything())
@@ -192,7 +192,7 @@ class Commands(DevTest):
     def test_run_names_the_examples_when_asked_for_an_unknown_one(self):
         result = self.machine.dev("run", "nothing", INSTALLED=everything())
         self.assertEqual(result.returncode, 1)
-        self.assertIn("there are: crew other\n", result.stderr)
+        self.assertIn("there are: order_pipeline other\n", result.stderr)
 
     def test_a_failing_build_shows_its_output_and_stops(self):
         self.machine.fake("cmake", "echo the compiler says no; exit 1")
@@ -236,7 +236,7 @@ class Tests(DevTest):
     def test_a_sanitizer_command_builds_and_runs_the_concurrent_parts(self):
         self.machine.dev("tsan", INSTALLED=everything())
         self.assertIn("--target tests/unit/all tests/stress/all", self.machine.calls("cmake")[-1])
-        self.assertIn("-L ^(unit|stress|fuzz)$", self.machine.calls("ctest")[0])
+        self.assertIn("-L ^(unit|stress|fuzz|conformance)$", self.machine.calls("ctest")[0])
 
     def test_the_output_has_no_colours_without_a_terminal(self):
         self.assertNotIn("\033", self.machine.dev("test", INSTALLED=everything()).stdout)

@@ -277,6 +277,7 @@ int PowerLossVfs::sync(OpenFile& file) {
   const MutexLock lock(mutex_);
   if (file.file == nullptr) return off_ ? SQLITE_IOERR : SQLITE_OK;
   if (!begin_operation()) return SQLITE_IOERR;
+  if (good_syncs_left_ > 0 && --good_syncs_left_ == 0) return SQLITE_IOERR_FSYNC;
   if (options_.syncs == Syncs::honoured) file.file->sync();
   if (std::exchange(file.folder_sync_due, false)) sync_folder(*file.folder);
   ++figures_.syncs;
@@ -324,6 +325,12 @@ void PowerLossVfs::cut_power_after(SyncPoint sync) {
 void PowerLossVfs::cut_power() {
   const MutexLock lock(mutex_);
   off_ = true;
+}
+
+void PowerLossVfs::fail_at(SyncPoint sync) {
+  MUSTER_ASSERT(sync.number > 0);
+  const MutexLock lock(mutex_);
+  good_syncs_left_ = sync.number;
 }
 
 bool PowerLossVfs::power_is_off() const {

@@ -99,6 +99,9 @@ class PowerLossVfs {
   // At once.
   void cut_power() MUSTER_EXCLUDES(mutex_);
 
+  // That one, counted from now on, reports an error and makes nothing durable; the power stays on.
+  void fail_at(SyncPoint sync) MUSTER_EXCLUDES(mutex_);
+
   [[nodiscard]] bool power_is_off() const MUSTER_EXCLUDES(mutex_);
 
   // Makes the files in `folder` what is left of them, and turns the power on. All connections must
@@ -139,6 +142,8 @@ class PowerLossVfs {
   bool off_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<std::uint64_t> operations_left_ MUSTER_GUARDED_BY(mutex_);
   std::optional<std::uint64_t> syncs_left_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t good_syncs_left_ MUSTER_GUARDED_BY(mutex_) =
+      0;  // with the bad one; 0: all are good
   PowerLossFigures figures_ MUSTER_GUARDED_BY(mutex_);
 };
 

@@ -1,0 +1,220 @@
+// job_nodes_test.cpp: several nodes share the jobs of one database.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "job_nodes_testing.hpp"
+
+namespace muster::testing {
+namespace {
+
+TEST_F(JobNodesTest, InstancesAreSharedEvenlyWhoeverComesAndGoes) {
+  const Node& one = started(6);
+  EXPECT_TRUE(are_shares("6")) << shares();
+  started(6);
+  EXPECT_TRUE(are_shares("3,3")) << shares();
+  started(6);
+  EXPECT_TRUE(are_shares("2,2,2")) << shares();
+  close(one);
+  EXPECT_TRUE(are_shares("3,3")) << shares();
+}
+
+TEST_F(JobNodesTest, NobodyHasTwoInstancesMoreThanAnother) {
+  for (int i = 0; i < 3; ++i) started(4);
+  EXPECT_TRUE(are_shares("1,1,2")) << shares();
+  started(4);
+  EXPECT_TRUE(are_shares("1,1,1,1")) << shares();
+}
+
+TEST_F(JobNodesTest, EachJobIsRunOnceAndInOrderAlthoughNodesComeAndGo) {
+  constexpr int kRounds = 50;
+  constexpr int kJobs = 40;
+  const Node& first = started(8);
+  const Node& second = started(8);
+  const Node& client = node(8);
+  const Node* third = nullptr;
+  for (int round = 0; round < kRounds; ++round) {
+    if (round == 10) third = &started(8);
+    if (round == 20) close(first);
+    if (round == 30) started(8);
+    if (round == 40) close(*third);
+    std::vector<Enqueue> jobs;
+    for (int job = 0; job < kJobs; ++job) {
+      const std::string key = "k" + std::to_string(job);
+      Enqueue& made = jobs.emplace_back();
+      made.id = key + "." + std::to_string(1000 + round);
+      if (job % 4 != 0) made.partition_key = key;
+    }
+    const EnqueueManyResult result = (round % 2 == 0 ? second : client).client.enqueue_many(jobs);
+    ASSERT_EQ(result.enqueued, static_cast<std::size_t>(kJobs));
+  }
+  EXPECT_EQ(client.client.drain(kLong), DrainOutcome::drained);
+  expect_each_once(std::size_t{kRounds} * kJobs);
+  std::map<std::string, std::string> last;
+  for (const std::string& id : begun_.seen()) {
+    const std::string key = id.substr(0, id.find('.'));
+    if (std::stoi(key.substr(1)) % 4 == 0) continue;
+    EXPECT_LT(last[key], id);
+    last[key] = id;
+  }
+  EXPECT_EQ(client.client.status().total_processed, std::uint64_t{kRounds} * kJobs);
+}
+
+TEST_F(JobNodesTest, ANodeThatStopsHandsOverAtOnce) {
+  Node& one = started(4);
+  started(4);
+  ASSERT_TRUE(are_shares("2,2", kLong)) << shares();
+  EXPECT_EQ(one.jobs.stop().unfinished, 0U);
+  EXPECT_TRUE(are_shares("4")) << shares();
+}
+
+TEST_F(JobNodesTest, AJobThatOutlastsTheLeaseWhileItsNodeStopsIsRunOnce) {
+  Node& one = started(1, {.lease = 500ms});
+  (void)one.client.enqueue({.id = "slow", .event = {"slow"}});
+  ASSERT_TRUE(has_begun("slow"));
+  const Node& two = started(1, {.lease = 500ms});
+  std::thread stops([&] { (void)one.jobs.stop(); });
+  EXPECT_FALSE(eventually([&] { return begun_.count("slow") > 1; }, 1500ms)) << "two has begun it";
+  door_.open();
+  stops.join();
+  EXPECT_EQ(two.client.drain(kLong), DrainOutcome::drained);
+  EXPECT_EQ(ended_.count("slow"), 1U);
+}
+
+// An instance that runs what belongs to another one leaves it alone when it goes.
+TEST_F(JobNodesTest, AJobIsNotDisturbedWhenTheInstanceThatHelpsOutLeaves) {
+  const Stranger stranger(url_);  // so that what is new is told again and again
+  (void)stranger.ask("BEGIN; SELECT pg_current_xact_id()");
+  const Node& client = node(2);
+  for (const char* id : {"s0", "s1", "s2", "s3"}) {
+    const EnqueueResult result = client.client.enqueue({.id = id, .event = {"slow"}});
+    if (result.instance_index == 0) continue;
+    EXPECT_EQ(client.client.cancel(id), JobCancelOutcome::cancelled);
+  }
+  const Node& one = started(2);
+  ASSERT_TRUE(eventually([&] { return begun_.seen().size() == 2; }));
+  started(2);
+  ASSERT_TRUE(are_shares("1,1", kLong)) << shares();
+  (void)client.client.enqueue({.id = "later"});
+  ASSERT_TRUE(eventually([&] { return one.client.instance_status(0).pending > 0; }));
+  door_.open();
+  EXPECT_EQ(client.client.drain(kLong), DrainOutcome::drained);
+  expect_each_once(3);
+  EXPECT_TRUE(disturbed_.seen().empty());
+}
+
+TEST_F(JobNodesTest, AnIdIsCreatedOnceWhoeverEnqueuesIt) {
+  const std::vector<const Node*> nodes{&started(2), &started(2), &node(2)};
+  std::atomic<int> created = 0;
+  std::vector<std::thread> threads;
+  for (unsigned number = 0; number < 8; ++number) {
+    threads.emplace_back([&, number] {
+      std::vector<Enqueue> jobs;
+      for (int i = 0; i < 200; ++i) jobs.push_back({.id = "j" + std::to_string(i)});
+      std::ranges::shuffle(jobs, std::mt19937(number));
+      const Node& node = *nodes[number % nodes.size()];
+      for (std::size_t i = 0; i < jobs.size(); i += 20) {
+        const std::span<const Enqueue> some = std::span(jobs).subspan(i, 20);
+        EXPECT_NO_THROW(created += static_cast<int>(node.client.enqueue_many(some).enqueued));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(created, 200);
+  EXPECT_EQ(nodes[0]->client.drain(kLong), DrainOutcome::drained);
+  expect_each_once(200);
+}
+
+TEST_F(JobNodesTest, AnotherConcurrencyHoldsWhenNobodyRunsTheOldOne) {
+  const Node& first = started(2);
+  ASSERT_TRUE(are_shares("2")) << shares();
+  Node& second = node(5);
+  EXPECT_EQ(second.client.status().concurrency, 2U);
+  second.jobs.start();
+  EXPECT_TRUE(are_shares("1,1")) << shares();
+  close(first);
+  close(second);
+  const Node& third = started(5);
+  EXPECT_EQ(third.client.status().concurrency, 5U);
+  EXPECT_TRUE(are_shares("5")) << shares();
+}
+
+// Otherwise they would not agree on whose a key is: who comes second runs nothing until the other
+// ends.
+TEST_F(JobNodesTest, NodesWithAnotherConcurrencyDoNotRunAtOnce) {
+  Node& first = node(2);
+  Node& second = node(5);
+  first.jobs.start();
+  second.jobs.start();
+  std::vector<Enqueue> jobs;
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = "j" + std::to_string(i);
+    jobs.push_back({.id = id, .partition_key = id});
+  }
+  (void)first.client.enqueue_many(jobs);
+  EXPECT_EQ(second.client.drain(kSoon), DrainOutcome::drained);
+  expect_each_once(100);
+}
+
+TEST_F(JobNodesTest, ManyMayOpenAnEmptyDatabaseAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back(
+        [this] { EXPECT_NO_THROW(Node(url_, config(2), {}).client.enqueue({.id = "a"})); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ask("SELECT count(*) FROM muster.version"), "1");
+  EXPECT_EQ(ask("SELECT count(*) FROM muster.job"), "1");
+}
+
+TEST_F(JobNodesTest, ANewerDatabaseIsRefusedUnlessItSaysThatWeCanUseIt) {
+  (void)Jobs::open(url_);
+  (void)ask("UPDATE muster.version SET number = 99, oldest = 99");
+  try {
+    (void)Jobs::open(url_);
+    FAIL() << "was opened";
+  } catch (const StoreFailure& failure) {
+    const std::string text = failure.what();
+    EXPECT_NE(text.find("its version is 99"), std::string::npos) << text;
+    EXPECT_NE(text.find("use a newer release"), std::string::npos) << text;
+  }
+  (void)ask("UPDATE muster.version SET oldest = 1");
+  EXPECT_TRUE(node(1).client.enqueue({.id = "a"}).created);
+}
+
+TEST_F(JobNodesTest, TimesAreThoseOfTheDatabase) {
+  WrongClock wrong;
+  const Node& off = node(1, {.lease = kLease, .clock = &wrong});
+  (void)off.client.enqueue({.id = "a"});
+  EXPECT_EQ(ask("SELECT abs(enqueued_at / 1e9 - extract(epoch FROM clock_timestamp())) < 60"
+                " FROM muster.job"),
+            "t");
+  started(1);
+  EXPECT_EQ(off.client.drain(kSoon), DrainOutcome::drained) << "and it is not run in an hour";
+  close(off);
+}
+
+TEST_F(JobNodesTest, ALongTransactionOfAStrangerHidesNothing) {
+  started(2);
+  const Node& other = started(2);
+  const Stranger stranger(url_);
+  (void)stranger.ask("BEGIN; SELECT pg_current_xact_id()");
+  for (int round = 0; round < 10; ++round) {
+    std::vector<Enqueue> jobs;
+    for (int i = 0; i < 30; ++i) {
+      jobs.push_back({.id = std::to_string(round) + "." + std::to_string(i)});
+    }
+    (void)other.client.enqueue_many(jobs);
+    EXPECT_EQ(other.client.drain(kSoon), DrainOutcome::drained);
+  }
+  expect_each_once(300);
+}
+
+}  // namespace
+}  // namespace muster::testing
