@@ -17,7 +17,7 @@ Lane::Place Lane::put(const WaitingJob& job) {
     unused_.pop_back();
     nodes_[place] = {.job = job};
   }
-  const bool is_new = places_.emplace(job.seq, place).second;
+  const bool is_new = places_.add(job.seq, place);
   MUSTER_ASSERT(is_new, job.seq);
   return place;
 }
@@ -131,7 +131,7 @@ WaitingJob Lane::take_from(Ready& ready) {
     --partition.jobs;
     leave_list(partition, place);
   }
-  places_.erase(job.seq);
+  (void)places_.remove(job.seq);
   let_go(place);
   return job;
 }
@@ -208,16 +208,16 @@ void Lane::unblock(PartitionHash partition, const std::optional<WaitingJob>& fir
 }
 
 void Lane::shift_retries(Duration by) {
-  for (const auto& [seq, place] : places_) {
+  places_.for_each([&](Place place) {
     WaitingJob& job = nodes_[place].job;
-    if (job.attempts == 0) continue;
+    if (job.attempts == 0) return;
     job.run_at += std::chrono::duration_cast<WallTime::duration>(by);
     if (!job.partition) {
       announce(place);
     } else if (partitions_.at(*job.partition).head == place) {
       announce_head(partitions_.at(*job.partition));
     }
-  }
+  });
 }
 
 std::optional<Lane::Crowd> Lane::crowd() const {
@@ -244,10 +244,8 @@ void Lane::retry(const WaitingJob& job) {
 }
 
 std::optional<WaitingJob> Lane::remove(JobSeq seq) {
-  const auto found = places_.find(seq);
-  if (found == places_.end()) return std::nullopt;
-  const Place place = found->second;
-  places_.erase(found);
+  const Place place = places_.remove(seq);
+  if (place == kNowhere) return std::nullopt;
   const WaitingJob job = nodes_[place].job;
   if (!job.partition) {
     let_go(place);
@@ -292,7 +290,7 @@ std::vector<JobSeq> Lane::upcoming(std::size_t most) const {
 std::vector<WaitingJob> Lane::list() const {
   std::vector<WaitingJob> jobs;
   jobs.reserve(places_.size());
-  for (const auto& [seq, place] : places_) jobs.push_back(nodes_[place].job);
+  places_.for_each([&](Place place) { jobs.push_back(nodes_[place].job); });
   return jobs;
 }
 

@@ -26,14 +26,13 @@
 #include <utility>
 #include <vector>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include <muster/base/clock.hpp>
 #include <muster/jobs/job.hpp>
 #include <muster/jobs/job_pool_config.hpp>
 
 #include "jobs/routing.hpp"
 #include "jobs/run_heap.hpp"
+#include "jobs/seq_index.hpp"
 
 namespace muster {
 
@@ -100,14 +99,14 @@ class Lane {
   // About the next ones, as long as nothing changes.
   [[nodiscard]] std::vector<JobSeq> upcoming(std::size_t most) const;
 
-  [[nodiscard]] bool contains(JobSeq seq) const { return places_.contains(seq); }
+  [[nodiscard]] bool contains(JobSeq seq) const { return places_.find(seq) != kNowhere; }
 
   // All that wait, in no order.
   [[nodiscard]] std::vector<WaitingJob> list() const;
 
  private:
-  using Place = std::uint32_t;  // in nodes_
-  static constexpr Place kNowhere = UINT32_MAX;
+  using Place = SeqIndex::Place;  // in nodes_
+  static constexpr Place kNowhere = SeqIndex::kNowhere;
 
   struct Node {
     WaitingJob job;         // seq 0: unused
@@ -165,7 +164,7 @@ class Lane {
   Ready heads_;                         // of partitions, whose time has come
   RunHeap<Candidate, IsSooner> later_;  // of both, whose time has not
   std::unordered_map<PartitionHash, Partition> partitions_;  // those that wait or are busy
-  boost::unordered_flat_map<JobSeq, Place> places_;
+  SeqIndex places_;
 };
 
 }  // namespace muster

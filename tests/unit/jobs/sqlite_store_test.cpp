@@ -49,6 +49,24 @@ TEST_F(SqliteStoreTest, BelongsToOneAtATime) {
   EXPECT_EQ(refusal(), "") << "free again";
 }
 
+// Who reads events keeps a state of the store in view, which is in the log.
+TEST_F(SqliteStoreTest, ALongLogBeginsAnewThoughEventsAreRead) {
+  constexpr int kLongLog = 20;  // pages
+  SqliteStore store({.path = path(), .long_log = kLongLog});
+  const PoolNumber pool = store.open_pool("notes", 1).number;
+  for (int i = 0; i < 200; ++i) {
+    StoreBatch batch;
+    batch.jobs.push_back({.pool = pool, .id = std::to_string(i), .event = std::string(2000, 'x')});
+    store.commit(batch, Durability::written);
+    const JobSeq seq = batch.inserted.front().seq;
+    const std::vector<JobBody> bodies = store.read(std::vector{JobSeq{1}, seq});
+    ASSERT_EQ(bodies.size(), 2U) << "also the newest";
+    EXPECT_EQ(bodies.back().id, std::to_string(i));
+  }
+  constexpr std::uintmax_t kPage = 4096 + 24;
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"), 4 * kLongLog * kPage);
+}
+
 TEST_F(SqliteStoreTest, WhatIsNoStoreIsRefusedAndNotChanged) {
   const std::string text(10'000, 'x');
   std::ofstream(path()) << text;

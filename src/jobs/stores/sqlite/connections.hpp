@@ -1,4 +1,4 @@
-// connections.hpp: the two connections to a store, with every statement that they use.
+// connections.hpp: two of the connections to a store, with every statement that they use.
 #pragma once
 
 #include <string>
@@ -103,9 +103,6 @@ struct SqliteStore::Reader {
                     "SELECT waiting.seq, priority, attempts, turn, 0, at, '', key"
                     " FROM waiting CROSS JOIN job ON job.seq = waiting.seq"
                     " WHERE waiting.pool = ?1 ORDER BY waiting.seq"};
-  Statement bodies{database,  // of a list in JSON, in its order
-                   "SELECT seq, job.id, enqueued_at, event, job.key FROM json_each(?1)"
-                   " CROSS JOIN job ON job.seq = json_each.value"};
   Statement find{database,
                  "SELECT seq, priority, attempts, turn, enqueued_at, coalesce(at, enqueued_at), id,"
                  " key, state FROM jobs WHERE pool = ?1 AND id = ?2"};

@@ -34,24 +34,8 @@ void SqliteStore::load_waiting(PoolNumber pool, const EachJob& each) {
   while (row.step()) each(record_in(row));
 }
 
-// By one statement: one for each would take half as long again.
 std::vector<JobBody> SqliteStore::read(std::span<const JobSeq> seqs) {
-  std::string list = "[";
-  for (const JobSeq seq : seqs) list += (list.size() > 1 ? "," : "") + std::to_string(seq);
-  list += ']';
-  std::vector<JobBody> bodies;
-  bodies.reserve(seqs.size());
-  const MutexLock lock(reading_);
-  Statement& row = reader_->bodies;
-  const Reading reading(row.bind(1, std::string_view(list)));
-  while (row.step()) {
-    bodies.push_back({.seq = row.integer(0),
-                      .id = row.text(1),
-                      .enqueued_at = as_time(row.integer(2)),
-                      .event = row.text(3),
-                      .key = row.optional_text(4)});
-  }
-  return bodies;
+  return bodies_->read(seqs);
 }
 
 std::optional<JobRecord> SqliteStore::find(PoolNumber pool, std::string_view id) {

@@ -19,10 +19,13 @@ SqliteStore::SqliteStore(const Options& options) : owner_(options.path) {
   }
   const MutexLock lock(reading_);
   reader_ = std::make_unique<Reader>(options);
+  bodies_.emplace(
+      Database::Place{.path = options.path, .mode = Database::Mode::read, .vfs = options.vfs});
 }
 
-// The reader first: the last connection to close checkpoints.
+// Readers first: the last connection to close checkpoints.
 SqliteStore::~SqliteStore() {
+  bodies_.reset();
   {
     const MutexLock lock(reading_);
     reader_.reset();
@@ -130,9 +133,14 @@ void SqliteStore::sync() {
   refuse_spoilt();
 }
 
-// That syncs, too.
+// That syncs, too. It begins anew with the next commit, if nobody looks at what is in it.
 void SqliteStore::shorten_log() {
-  if (!log_->is_long()) return;
+  const bool is_long = log_->is_long();
+  if (bodies_ && (is_long || is_log_long_)) {
+    bodies_->set_looks(is_long ? BodyReader::Looks::short_ones : BodyReader::Looks::long_ones);
+  }
+  is_log_long_ = is_long;
+  if (!is_long) return;
   const MutexLock lock(syncing_);
   if (!log_->copy()) is_spoilt_.store(true, relaxed);  // relaxed: nothing is read because of it
 }

@@ -1,8 +1,9 @@
 // sqlite_store.hpp: jobs in a file.
 //
 // One process has the file, one connection of it writes and checkpoints (SQLite before 3.51.3 may
-// spoil a log that several checkpoint), another reads meanwhile. Commits go to SQLite's write-ahead
-// log; we sync it, since others may commit meanwhile, and have it copied, to see if that fails.
+// spoil a log that several checkpoint), two others read meanwhile. Commits go to SQLite's
+// write-ahead log; we sync it, since others may commit meanwhile, and have it copied, to see if
+// that fails.
 //
 // Thread safety: as Store.
 // Design note: docs/design/job_pool.md
@@ -17,6 +18,7 @@
 #include <muster/sync/mutex.hpp>
 
 #include "jobs/store.hpp"
+#include "jobs/stores/sqlite/body_reader.hpp"
 #include "jobs/stores/sqlite/database.hpp"
 #include "jobs/stores/sqlite/owner_file.hpp"
 
@@ -121,6 +123,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<Writer> writer_ MUSTER_GUARDED_BY(writing_);
   JobSeq last_ MUSTER_GUARDED_BY(writing_) = 0;
   JobSeq last_before_ MUSTER_GUARDED_BY(writing_) = 0;  // the transaction
+  bool is_log_long_ MUSTER_GUARDED_BY(writing_) = false;
 
   Mutex syncing_;
   std::optional<WriteAheadLog> log_;  // set once
@@ -128,6 +131,8 @@ class SqliteStore final : public Store {
 
   Mutex reading_;
   std::unique_ptr<Reader> reader_ MUSTER_GUARDED_BY(reading_);
+
+  std::optional<BodyReader> bodies_;  // set once
 };
 
 }  // namespace muster
