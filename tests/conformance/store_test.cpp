@@ -166,6 +166,27 @@ TEST_P(StoreTest, AJobIsKeptAsItWasGiven) {
   EXPECT_EQ(bodies[0].enqueued_at, at(1));
 }
 
+// One after the other, all the same, or as they come.
+TEST_P(StoreTest, TurnsAreKeptAsTheyWereGiven) {
+  const std::vector<std::vector<std::uint32_t>> batches{
+      {7}, {3, 4, 5, 6}, {9, 9, 9}, {8, 6, 4}, {1, 2, 4, 8}, {4'294'967'295U, 0, 1}};
+  for (const std::vector<std::uint32_t>& turns : batches) {
+    std::vector<NewJob> jobs;
+    for (const std::uint32_t turn : turns) {
+      jobs.push_back(
+          job(std::to_string(&turns - batches.data()) + ":" + std::to_string(jobs.size())));
+      jobs.back().turn = turn;
+    }
+    (void)insert(jobs);
+  }
+  std::vector<std::uint32_t> given;
+  for (const auto& turns : batches) given.insert(given.end(), turns.begin(), turns.end());
+  std::vector<std::uint32_t> kept;
+  store().load_waiting(pool_, [&](const JobRecord& record) { kept.push_back(record.turn); });
+  EXPECT_EQ(kept, given);
+  EXPECT_EQ(store().find(pool_, "1:3")->turn, 6U);
+}
+
 TEST_P(StoreTest, AnIdIsTakenOnceInAPool) {
   NewJob first = job("w1");
   first.turn = 5;

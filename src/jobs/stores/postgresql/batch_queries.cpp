@@ -2,6 +2,7 @@
 #include "jobs/stores/postgresql/batch_queries.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -22,6 +23,18 @@ void shorten(std::vector<Value>& column) {
   if (std::ranges::adjacent_find(column, std::ranges::not_equal_to()) == column.end()) {
     column.resize(1);
   }
+}
+
+// The first, if each is so much more than the one before; how much that is.
+std::int64_t shorten_steps(std::vector<std::int64_t>& column) {
+  if (column.size() < 2) return 0;
+  const std::int64_t apart = column[1] - column[0];
+  const auto is_step = [apart](std::int64_t left, std::int64_t right) {
+    return right - left == apart;
+  };
+  if (std::ranges::adjacent_find(column, std::not_fn(is_step)) != column.end()) return 0;
+  column.resize(1);
+  return apart;
 }
 
 // The columns of new jobs, as arrays.
@@ -52,12 +65,14 @@ Parameters columns_of(const std::vector<std::pair<const NewJob*, Inserted*>>& jo
     keys.emplace_back(job->key);
     events.emplace_back(job->event);
   }
+  std::int64_t apart = 0;
   if (columns == Columns::short_if_same) {
-    for (auto* const column : {&pools, &turns, &enqueued, &at, &priorities}) shorten(*column);
+    for (auto* const column : {&pools, &enqueued, &at, &priorities}) shorten(*column);
     shorten(keys);
+    apart = shorten_steps(turns);
   }
-  return Parameters()
-      .add(pools)
+  Parameters parameters;
+  parameters.add(pools)
       .add(turns)
       .add(enqueued)
       .add(at)
@@ -65,6 +80,8 @@ Parameters columns_of(const std::vector<std::pair<const NewJob*, Inserted*>>& jo
       .add(ids)
       .add(keys)
       .add(events);
+  if (columns == Columns::short_if_same) parameters.add(apart);
+  return parameters;
 }
 
 }  // namespace
@@ -347,7 +364,7 @@ void BatchQueries::insert() {
   Parameters columns =
       columns_of(jobs, way_ == Way::quick ? Columns::short_if_same : Columns::whole);
   if (way_ == Way::quick) {
-    add("SELECT muster.enqueue($1, $2, $3, $4, $5, $6, $7, $8), pg_current_xact_id()",
+    add("SELECT muster.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9), pg_current_xact_id()",
         std::move(columns), [jobs = std::move(jobs)](const Rows& rows) {
           JobSeq seq = rows.integer(0, 0);
           const auto version = static_cast<std::uint64_t>(rows.integer(0, 1));

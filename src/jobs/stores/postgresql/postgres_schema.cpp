@@ -178,9 +178,10 @@ EXCEPTION WHEN query_canceled OR OTHERS THEN
   RAISE;
 END $$)",
     // New jobs, in order; their ids are not taken, or all of it fails. An array of one stands for
-    // as many as there are ids: each array costs time, and most columns are the same for all.
+    // as many as there are ids: each array costs time, and most columns are the same for all; but
+    // turns may be so much apart.
     R"(CREATE FUNCTION muster.enqueue(pools bigint[], turns bigint[], enqueued bigint[],
-  run bigint[], priorities bigint[], ids text[], keys text[], events text[])
+  run bigint[], priorities bigint[], ids text[], keys text[], events text[], apart bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   first_seq bigint := muster.reserve(cardinality(ids));
@@ -201,14 +202,16 @@ BEGIN
     RETURN first_seq;
   END IF;
   INSERT INTO muster.job(seq, pool, turn, enqueued_at, run_at, priority, id, key, event)
-    SELECT first_seq + new.place - 1, coalesce(new.pool, one_pool), coalesce(new.turn, one_turn),
+    SELECT first_seq + new.place - 1, coalesce(new.pool, one_pool),
+      coalesce(new.turn, one_turn + apart * (new.place - 1)),
       coalesce(new.enqueued_at, one_enqueued), coalesce(new.run_at, one_run),
       coalesce(new.priority, one_priority), new.id,
       CASE WHEN is_one_key THEN one_key ELSE new.key END, new.event
     FROM unnest(pools, turns, enqueued, run, priorities, ids, keys, events) WITH ORDINALITY
       AS new(pool, turn, enqueued_at, run_at, priority, id, key, event, place);
   INSERT INTO muster.waiting(seq, pool, turn, at, priority, key)
-    SELECT new.seq, coalesce(new.pool, one_pool), coalesce(new.turn, one_turn),
+    SELECT new.seq, coalesce(new.pool, one_pool),
+      coalesce(new.turn, one_turn + apart * (new.seq - first_seq)),
       coalesce(new.at, one_run), coalesce(new.priority, one_priority),
       CASE WHEN is_one_key THEN one_key ELSE new.key END
     FROM ROWS FROM (generate_series(first_seq, first_seq + cardinality(ids) - 1), unnest(pools),
