@@ -188,6 +188,26 @@ TEST_F(JobNetworkTest, AnEnqueueThatReturnsIsRightWhereverItsConnectionBreaks) {
   }
 }
 
+// First the batch is lost, and then the answer to the question what became of it: that ends with
+// the 840th byte of a connection. What breaks elsewhere is seen above.
+TEST_F(JobNetworkTest, AnEnqueueThatReturnsIsRightAlsoIfItsConnectionBreaksTwice) {
+  const Node& node = far(2, {.lease = 10s});
+  (void)node.client.enqueue({.id = "first"});
+  for (std::uint64_t position = 825; position <= 855; ++position) {
+    const std::string id = "j" + std::to_string(position);
+    const std::uint64_t before = proxy_.bytes_to_server();
+    proxy_.cut_after_bytes_to_server(10);
+    EnqueueResult result;
+    std::thread enqueues([&] { result = node.client.enqueue({.id = id}); });
+    while (proxy_.bytes_to_server() < before + 10) std::this_thread::yield();
+    proxy_.cut_after_bytes_to_server(position);
+    enqueues.join();
+    proxy_.heal();
+    EXPECT_TRUE(result.created) << position;
+    EXPECT_EQ(jobs_with_id(id), "1") << position;
+  }
+}
+
 TEST_F(JobNetworkTest, AnEnqueueWhoseAnswerIsLostFindsOutWhatHappened) {
   const Node& node = far(2, {.lease = 10s});
   (void)node.client.enqueue({.id = "first"});

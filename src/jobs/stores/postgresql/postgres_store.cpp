@@ -118,9 +118,10 @@ void PostgresStore::commit(StoreBatch& batch, Durability durability) {
   Duration pause = kFirstPause;
   bool is_sent = false;  // and it is not known whether it happened
   for (;;) {
+    bool asks = is_sent;
     try {
-      if (is_sent && find_out(batch)) return;
-      is_sent = false;
+      if (asks && find_out(batch)) return;
+      asks = is_sent = false;
       if (node_.load(relaxed) == 0) join();  // relaxed: written under the lock only
       is_sent = true;
       transact(batch, durability);
@@ -128,7 +129,7 @@ void PostgresStore::commit(StoreBatch& batch, Durability durability) {
     } catch (const ConnectionLost&) {
       if (real_clock().now() + pause > deadline) throw;
     } catch (const DatabaseError& error) {
-      is_sent = false;
+      is_sent = asks;  // if it was the question that failed, it is still to be answered
       if (error.code() == kGivenUp) {
         MUSTER_LOG(LogLevel::warning, error.what());
         node_.store(0, relaxed);             // relaxed: written under the lock only
@@ -223,13 +224,17 @@ void PostgresStore::find_duplicates(StoreBatch& batch) {
 // still under way, since that has our row.
 bool PostgresStore::find_out(StoreBatch& batch) {
   const NodeNumber node = node_.load(relaxed);  // relaxed: written under the lock only
-  // From here on it cannot arrive any more: go_on() takes higher numbers only.
+  // From here on it cannot arrive any more: go_on() takes higher numbers only. The number is not
+  // the batch's own: the answer to this may be lost, too.
   const Rows last = writer_.run(
       "WITH before AS (SELECT batch, xid FROM muster.node WHERE number = $1 FOR UPDATE)"
-      " UPDATE muster.node SET batch = $2 FROM before WHERE number = $1"
-      " RETURNING before.batch, before.xid",
+      " UPDATE muster.node SET batch = greatest(before.batch, CASE before.batch WHEN $2 THEN $2"
+      " ELSE $2 + 1 END) FROM before WHERE number = $1 RETURNING before.batch, before.xid",
       Parameters().add(node).add(batch_));
-  if (last.size() == 0 || last.integer(0, 0) != batch_) return false;
+  if (last.size() == 0 || last.integer(0, 0) != batch_) {
+    ++batch_;
+    return false;
+  }
   BatchQueries queries(batch, {.node = node, .batch = batch_});
   queries.ask_what_happened(std::string(last.text(0, 1)));
   queries.take_answers(writer_.run_all(queries.queries()));
