@@ -223,8 +223,11 @@ class Store {
   using EachJob = std::function<void(const JobRecord& job)>;
   virtual void load_waiting(PoolNumber pool, const EachJob& each) = 0;
 
-  // In the order they are asked for; without those that do not exist.
-  [[nodiscard]] virtual std::vector<JobBody> read(std::span<const JobSeq> seqs) = 0;
+  // In the order they are asked for; without those that do not exist, and without events of more
+  // than `small` bytes, but for the first.
+  static constexpr std::size_t kAnySize = 1U << 30U;
+  [[nodiscard]] virtual std::vector<JobBody> read(std::span<const JobSeq> seqs,
+                                                  std::size_t small) = 0;
 
   [[nodiscard]] virtual std::optional<JobRecord> find(PoolNumber pool, std::string_view id) = 0;
 

@@ -125,7 +125,7 @@ class StoreTest : public ::testing::TestWithParam<Kind> {
     std::vector<JobSeq> seqs;
     store().load_waiting(pool_, [&](const JobRecord& record) { seqs.push_back(record.seq); });
     std::vector<std::string> ids;
-    for (const JobBody& body : store().read(seqs)) ids.push_back(body.id);
+    for (const JobBody& body : store().read(seqs, Store::kAnySize)) ids.push_back(body.id);
     return ids;
   }
 
@@ -159,11 +159,26 @@ TEST_P(StoreTest, AJobIsKeptAsItWasGiven) {
   EXPECT_EQ(found->state, JobState::available);
   EXPECT_EQ(found->enqueued_at, at(1));
   EXPECT_EQ(found->at, at(2));
-  const std::vector<JobBody> bodies = store().read(std::vector{seq});
+  const std::vector<JobBody> bodies = store().read(std::vector{seq}, Store::kAnySize);
   ASSERT_EQ(bodies.size(), 1U);
   EXPECT_EQ(bodies[0].id, "w1");
   EXPECT_EQ(bodies[0].event, given.event);
   EXPECT_EQ(bodies[0].enqueued_at, at(1));
+}
+
+// Whoever reads ahead does not want large ones; but the first is wanted now.
+TEST_P(StoreTest, LargeEventsAreReadOnlyIfTheyAreFirst) {
+  std::vector<NewJob> jobs{job("a"), job("b"), job("c")};
+  jobs[0].event = jobs[1].event = '"' + std::string(5000, 'x') + '"';
+  std::vector<JobSeq> seqs;
+  for (const Inserted& inserted : insert(jobs)) seqs.push_back(inserted.seq);
+  const auto ids_of = [&](std::size_t small) {
+    Words ids;
+    for (const JobBody& body : store().read(seqs, small)) ids.push_back(body.id);
+    return ids;
+  };
+  EXPECT_EQ(ids_of(5001), (Words{"a", "c"}));
+  EXPECT_EQ(ids_of(5002), (Words{"a", "b", "c"}));
 }
 
 // One after the other, all the same, or as they come.

@@ -38,7 +38,9 @@ class TestStore final : public Store {
   void load_waiting(PoolNumber pool, const EachJob& each) override {
     memory_.load_waiting(pool, each);
   }
-  std::vector<JobBody> read(std::span<const JobSeq> seqs) override { return memory_.read(seqs); }
+  std::vector<JobBody> read(std::span<const JobSeq> seqs, std::size_t small) override {
+    return memory_.read(seqs, small);
+  }
   std::optional<JobRecord> find(PoolNumber pool, std::string_view id) override {
     return memory_.find(pool, id);
   }

@@ -115,13 +115,14 @@ void MemoryStore::load_waiting(PoolNumber pool, const EachJob& each) {
   }
 }
 
-std::vector<JobBody> MemoryStore::read(std::span<const JobSeq> seqs) {
+std::vector<JobBody> MemoryStore::read(std::span<const JobSeq> seqs, std::size_t small) {
   const MutexLock lock(mutex_);
   std::vector<JobBody> bodies;
   for (const JobSeq seq : seqs) {
     const auto found = jobs_.find(seq);
     if (found == jobs_.end()) continue;
     const Job& job = found->second;
+    if (job.event && job.event->size() > small && seq != seqs.front()) continue;
     bodies.push_back({.seq = seq,
                       .id = job.record.id,
                       .enqueued_at = job.record.enqueued_at,

@@ -121,14 +121,19 @@ void PostgresStore::load_waiting(PoolNumber pool, const EachJob& each) {
   (void)reader_.run("COMMIT");
 }
 
-std::vector<JobBody> PostgresStore::read(std::span<const JobSeq> seqs) {
+std::vector<JobBody> PostgresStore::read(std::span<const JobSeq> seqs, std::size_t small) {
+  if (seqs.empty()) return {};
   std::unordered_map<JobSeq, JobBody> found;
   {
     const MutexLock lock(reading_);
     const Rows rows = reader_.ask(
         "SELECT seq, id, enqueued_at, coalesce(event, ''), key FROM muster.job"
-        " WHERE seq = ANY($1::bigint[])",
-        Parameters().add(std::vector<std::int64_t>(seqs.begin(), seqs.end())));
+        " WHERE seq = ANY($1::bigint[]) AND (seq = $2 OR octet_length(event) <= $3"
+        " OR event IS NULL)",
+        Parameters()
+            .add(std::vector<std::int64_t>(seqs.begin(), seqs.end()))
+            .add(seqs.front())
+            .add(static_cast<std::int64_t>(small)));
     for (std::size_t row = 0; row < rows.size(); ++row) {
       found[rows.integer(row, 0)] = {.seq = rows.integer(row, 0),
                                      .id = std::string(rows.text(row, 1)),

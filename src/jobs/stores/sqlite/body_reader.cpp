@@ -11,7 +11,7 @@ namespace muster {
 BodyReader::BodyReader(const Database::Place& place) : database_(place) {}
 
 // By one statement: one for each would take half as long again.
-std::vector<JobBody> BodyReader::read(std::span<const JobSeq> seqs) {
+std::vector<JobBody> BodyReader::read(std::span<const JobSeq> seqs, std::size_t small) {
   std::vector<JobBody> bodies;
   if (seqs.empty()) return bodies;
   bodies.reserve(seqs.size());
@@ -23,6 +23,7 @@ std::vector<JobBody> BodyReader::read(std::span<const JobSeq> seqs) {
   {
     const Reading reading(bodies_.bind(1, std::string_view(list)));
     while (bodies_.step()) {
+      if (bodies_.bytes(3) > small && bodies_.integer(0) != seqs.front()) continue;
       bodies.push_back({.seq = bodies_.integer(0),
                         .id = bodies_.text(1),
                         .enqueued_at = as_time(bodies_.integer(2)),

@@ -28,7 +28,7 @@ class BodyReader {
   explicit BodyReader(const Database::Place& place);
 
   // As Store::read().
-  [[nodiscard]] std::vector<JobBody> read(std::span<const JobSeq> seqs);
+  [[nodiscard]] std::vector<JobBody> read(std::span<const JobSeq> seqs, std::size_t small);
 
   // With short ones nobody is looking when this returns, but for those who are just reading.
   void set_looks(Looks looks);

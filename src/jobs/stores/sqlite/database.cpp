@@ -183,9 +183,12 @@ std::int64_t Statement::integer(int column) const noexcept {
 }
 
 std::string Statement::text(int column) const {
-  const auto* const bytes = sqlite3_column_text(statement_, column);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-  return bytes == nullptr ? "" : std::string(reinterpret_cast<const char*>(bytes), size);
+  const auto* const text = sqlite3_column_text(statement_, column);
+  return text == nullptr ? "" : std::string(reinterpret_cast<const char*>(text), bytes(column));
+}
+
+std::size_t Statement::bytes(int column) const noexcept {
+  return static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
 }
 
 std::optional<std::string> Statement::optional_text(int column) const {

@@ -109,6 +109,7 @@ class Statement {
   // Columns count from 0.
   [[nodiscard]] std::int64_t integer(int column) const noexcept;
   [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::size_t bytes(int column) const noexcept;  // of a text
   [[nodiscard]] std::optional<std::string> optional_text(int column) const;
 
  private:

@@ -34,8 +34,8 @@ void SqliteStore::load_waiting(PoolNumber pool, const EachJob& each) {
   while (row.step()) each(record_in(row));
 }
 
-std::vector<JobBody> SqliteStore::read(std::span<const JobSeq> seqs) {
-  return bodies_->read(seqs);
+std::vector<JobBody> SqliteStore::read(std::span<const JobSeq> seqs, std::size_t small) {
+  return bodies_->read(seqs, small);
 }
 
 std::optional<JobRecord> SqliteStore::find(PoolNumber pool, std::string_view id) {

@@ -48,7 +48,7 @@ class SqliteStore final : public Store {
   }
   std::vector<JobSeq> take_interrupted() override { return owner_.take_noted(); }
   void load_waiting(PoolNumber pool, const EachJob& each) override;
-  std::vector<JobBody> read(std::span<const JobSeq> seqs) override;
+  std::vector<JobBody> read(std::span<const JobSeq> seqs, std::size_t small) override;
   std::optional<JobRecord> find(PoolNumber pool, std::string_view id) override;
   Remains remains(JobSeq seq) override;
   std::optional<std::int64_t> recall(std::string_view name) override;
