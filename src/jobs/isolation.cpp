@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "jobs/stores/store_time.hpp"
+#include "jobs/thrown.hpp"
 
 namespace muster {
 namespace {
@@ -152,8 +153,8 @@ JobReport IsolatedHandlers::run(const JobOrder& order, const std::stop_token& st
     return failed(FailureKind::crash, crash.what());
   } catch (const TimedOut& late) {
     return failed(FailureKind::timeout, late.what());
-  } catch (const Error& error) {  // could not be given to a worker, or its word cannot be read
-    return failed(FailureKind::error, error.what());
+  } catch (...) {  // could not be given to a worker, or its word cannot be read
+    return failed(FailureKind::error, thrown_words());
   }
 }
 

@@ -13,6 +13,7 @@
 #include "jobs/isolation.hpp"
 #include "jobs/node.hpp"
 #include "jobs/progress_board.hpp"
+#include "jobs/thrown.hpp"
 
 namespace muster {
 namespace {
@@ -82,12 +83,12 @@ std::string run_job(const JobNode& node, TaskContext& task, const std::string& t
   try {
     node.setup_of(order.pool).execute(context, order.event);
   } catch (const UnreadableEvent& error) {
-    outcome = {.failure = FailureKind::error, .what = error.what(), .is_retryable = false};
-  } catch (const std::exception& error) {
-    outcome = {.failure = FailureKind::error, .what = error.what()};
+    outcome = {
+        .failure = FailureKind::error, .what = storable(error.what()), .is_retryable = false};
   } catch (...) {
-    outcome = {.failure = FailureKind::error, .what = "something that is no std::exception"};
+    outcome = {.failure = FailureKind::error, .what = thrown_words()};
   }
+  context.report.log = storable(context.report.log);  // JSON has to be UTF-8
   if (outcome.failure) context.report.enqueued.clear();
   return encode_job_report(context.report);
 }

@@ -146,10 +146,14 @@ std::optional<WaitingJob> Lane::take(WallTime now) {
   return take_from(takes_head ? heads_ : keyless_);
 }
 
-std::optional<WaitingJob> Lane::give_away(WallTime now) {
+bool Lane::has_to_give(WallTime now) {
   wake(now);
   drop_old(keyless_);
-  if (keyless_.empty()) return std::nullopt;
+  return !keyless_.empty();
+}
+
+std::optional<WaitingJob> Lane::give_away(WallTime now) {
+  if (!has_to_give(now)) return std::nullopt;
   return take_from(keyless_);
 }
 
@@ -235,7 +239,6 @@ void Lane::retry(const WaitingJob& job) {
   MUSTER_ASSERT(partition.is_busy);
   partition.is_busy = false;
   ++partition.jobs;
-  if (partition.last) partition.last->emplace(job.priority, place);  // others go behind it
   nodes_[place].is_again = true;
   nodes_[place].next = partition.head;
   partition.head = place;

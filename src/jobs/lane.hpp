@@ -89,6 +89,7 @@ class Lane {
 
   // The next job without a partition, for another lane that has nothing to do.
   [[nodiscard]] std::optional<WaitingJob> give_away(WallTime now);
+  [[nodiscard]] bool has_to_give(WallTime now);
 
   // When take() may find something, if it finds nothing now and none is added or ends.
   [[nodiscard]] std::optional<WallTime> next_time() const;

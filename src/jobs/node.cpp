@@ -97,11 +97,10 @@ WallTime JobNode::lane_now(const Pool& pool) const {
                                                                  pool.clock_offset));
 }
 
-// What is due by the wall's clock is due for a lane, which may be a little behind.
-WaitingJob JobNode::for_lane(const Pool& pool, WaitingJob job) const {
-  if (job.attempts == 0 && job.run_at <= wall_now()) {
-    job.run_at = std::min(job.run_at, lane_now(pool));
-  }
+// What is due by the wall's clock is due for a lane, also if that is a little behind, or somebody
+// sets the clock back.
+WaitingJob JobNode::for_lane(WaitingJob job) const {
+  if (job.attempts == 0 && job.run_at <= wall_now()) job.run_at = WallTime::min();
   return job;
 }
 
@@ -244,10 +243,14 @@ void JobNode::load(Pool& pool, const std::set<std::uint32_t>& instances,
                  .home = index,
                  .term = instance.term,
                  .holder = instance.holder};
-        if (!is_tried_again(pool, taken)) return;
+        if (!is_tried_again(pool, taken)) {
+          const bool blocks = job.partition && pool.setup.when_dead == DeadLetterEffect::block;
+          if (blocks) instance.lane.block(*job.partition, job.seq);
+          return;
+        }
         job = taken.job;
       }
-      instance.lane.add(for_lane(pool, job));
+      instance.lane.add(for_lane(job));
     });
   }
   if (pool.setup.when_dead == DeadLetterEffect::block) block_partitions(pool, instances);
@@ -288,7 +291,7 @@ bool JobNode::is_tried_again(Pool& pool, Taken& taken) {
 }
 
 void JobNode::settle_crash(Pool& pool, Taken& taken) {
-  const std::vector<JobBody> bodies = store_->read(std::vector{taken.job.seq});
+  const std::vector<JobBody> bodies = store_->read(std::vector{taken.job.seq}, Store::kAnySize);
   if (!bodies.empty()) taken.body = bodies.front();
   {
     const MutexLock lock(pool.mutex);
@@ -308,6 +311,10 @@ void JobNode::prune() {
     do {
       page.after = store_->prune(options_.retention, wall_now(), page).next;
     } while (page.after != 0 && !stopping_.stop_requested());
+    if (shared_ != nullptr) return;  // else with the next beat
+    for (const auto& [name, pool] : pools_) {
+      if (pool->setup.when_dead == DeadLetterEffect::block) release_partitions(*pool);
+    }
   } catch (const StoreFailure& failure) {
     MUSTER_LOG(LogLevel::error, "what is over is kept for now: " << failure.what());
   }
@@ -323,13 +330,20 @@ bool JobNode::wait_changed(Pool& pool, Time deadline) {
 // What still runs at the deadline, or cannot be settled by then, is waited for by the destructor.
 std::size_t JobNode::stop(Time deadline) {
   stopping_.request_stop();
+  for (const auto& [name, pool] : pools_) {
+    std::vector<std::stop_source> stops;
+    {
+      const MutexLock lock(pool->mutex);
+      for (const Instance& instance : pool->instances) {
+        if (instance.running != 0) stops.push_back(instance.cancelling);
+      }
+    }
+    pool->changed.notify_all();
+    request_all(std::move(stops));
+  }
   std::size_t running = 0;
   for (const auto& [name, pool] : pools_) {
     const MutexLock lock(pool->mutex);
-    for (Instance& instance : pool->instances) {
-      if (instance.running != 0) instance.cancelling.request_stop();
-    }
-    pool->changed.notify_all();
     const auto is_running = [](const Instance& instance) { return instance.running != 0; };
     while (std::ranges::any_of(pool->instances, is_running)) {
       if (!wait_changed(*pool, deadline)) break;

@@ -171,6 +171,7 @@ class JobNode final : private GroupCommit::Listener {
   void take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
                  const SharedStore::Standing& standing, bool knows_pauses);
   void release_partitions(Pool& pool);
+  static void clear(Pool& pool, Instance& instance);
   void lose(Pool& pool, Instance& instance);
   void call_others() noexcept;
 
@@ -191,6 +192,7 @@ class JobNode final : private GroupCommit::Listener {
   bool read_body(Pool& pool, Taken& taken);
   [[nodiscard]] Duration wait_for_limits(const Pool& pool, const Taken& taken);
   void put_off(Pool& pool, Taken& taken, Duration delay);
+  void put_off_in_lane(Pool& pool, Taken& taken, Duration delay);
   Ended execute(Pool& pool, const Taken& taken);
   Ended execute_isolated(Pool& pool, const Taken& taken);
 
@@ -202,13 +204,13 @@ class JobNode final : private GroupCommit::Listener {
   void tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t processed) const;
   void tell_dead(Pool& pool, DeadNews news);
   bool tell_untold();
-  void call_dead_letter(Pool& pool, const DeadNews& news) const;
+  void call_dead_letter(Pool& pool, const DeadNews& news);
 
   // Of the store: node_settling.cpp
   void on_settled(std::span<const Settlement> settlements,
                   std::span<const StoreBatch::Settled> settled) override;
-  void note_settled(Pool& pool, const Settlement& settlement, bool is_settled,
-                    std::vector<DeadNews>& news);
+  void note_settled(Pool& pool, const Settlement& settlement, bool is_settled);
+  static void note_caught_up(Pool& pool, Instance& instance, std::vector<std::uint32_t>& caught_up);
   void on_committed(const StoreBatch& batch) override;
   void on_lost(const StoreBatch& batch, const std::exception_ptr& why) override;
   void add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> inserted);
@@ -216,6 +218,7 @@ class JobNode final : private GroupCommit::Listener {
   void put_back(Pool& pool, std::uint32_t home, const WaitingJob& job);
   std::optional<JobCancelOutcome> cancel_here(Pool& pool, JobSeq seq);
   static void stop_running(Pool& pool, JobSeq seq);
+  static void request_all(std::vector<std::stop_source> stops);
   JobCancelOutcome cancel_elsewhere(Pool& pool, const JobRecord& job,
                                     const JobCancelOptions& options);
   void unblock(Pool& pool, const JobRecord& record, bool is_replayed);
@@ -228,12 +231,14 @@ class JobNode final : private GroupCommit::Listener {
   [[nodiscard]] WallTime wall_now() const;
   [[nodiscard]] Duration clock_offset() const;
   [[nodiscard]] WallTime lane_now(const Pool& pool) const;
-  [[nodiscard]] WaitingJob for_lane(const Pool& pool, WaitingJob job) const;
+  [[nodiscard]] WaitingJob for_lane(WaitingJob job) const;
   static bool wait_changed(Pool& pool, Time deadline);  // false: the deadline has passed
   NewJob new_job(Pool& pool, EncodedJob job, WallTime now);
   bool enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<Inserted>& inserted);
   bool note_pending(Pool& pool, std::span<const NewJob> jobs);
   void forget_pending(Pool& pool, std::span<const NewJob> jobs, bool was_noted);
+  void note_handed(std::span<const NewJob> jobs);
+  void forget_handed(std::span<const NewJob> jobs);
   [[nodiscard]] std::vector<std::size_t> ahead_of_new(const Pool& pool) const;
   static void fill_in(const Pool& pool, std::span<NewJob> jobs, std::span<const Inserted> inserted,
                       std::vector<std::size_t> ahead, EnqueueManyResult& answer);

@@ -109,7 +109,7 @@ WaitingJobs JobNode::waiting(const Pool& pool, std::uint32_t index, const Waitin
   const bool has_more = seqs.size() > count;
   seqs.resize(count);
   WaitingJobs answer;
-  for (const JobBody& body : store_->read(seqs)) {
+  for (const JobBody& body : store_->read(seqs, Store::kAnySize)) {
     const std::optional<JobRecord> job = store_->find(pool.number, body.id);
     answer.jobs.push_back({.id = body.id,
                            .enqueued_at = body.enqueued_at,
@@ -148,25 +148,34 @@ JobCancelOutcome JobNode::cancel(Pool& pool, std::string_view id, const JobCance
   if (!found) return JobCancelOutcome::not_found;
   if (found->state != JobState::available) return JobCancelOutcome::already_completed;
   if (const auto outcome = cancel_here(pool, found->seq)) return *outcome;
-  {
+  const bool is_ours = [&] {
     const MutexLock lock(pool.mutex);
     const std::uint32_t home = home_of(waiting_job(*found), found->turn, pool.concurrency);
-    const bool is_ours = pool.instances[home].is_held || pool.taken.contains(found->seq);
-    if (is_ours && options.stop_running) stop_running(pool, found->seq);
-    // Run, or about to be settled: the store does not know yet.
-    if (is_ours) return JobCancelOutcome::already_processing;
-  }
-  return cancel_elsewhere(pool, *found, options);
+    return pool.instances[home].is_held || pool.taken.contains(found->seq);
+  }();
+  if (!is_ours) return cancel_elsewhere(pool, *found, options);
+  // Run, or about to be settled: the store does not know yet.
+  if (options.stop_running) stop_running(pool, found->seq);
+  return JobCancelOutcome::already_processing;
 }
 
 // If it fails now, it is cancelled.
 void JobNode::stop_running(Pool& pool, JobSeq seq) {
-  pool.mutex.is_held();
-  for (Instance& instance : pool.instances) {
-    if (instance.running != seq) continue;
-    instance.is_cancelled = true;
-    instance.cancelling.request_stop();
+  std::vector<std::stop_source> stops;
+  {
+    const MutexLock lock(pool.mutex);
+    for (Instance& instance : pool.instances) {
+      if (instance.running != seq) continue;
+      instance.is_cancelled = true;
+      stops.push_back(instance.cancelling);
+    }
   }
+  request_all(std::move(stops));
+}
+
+// Without a lock: what handlers have asked to be called then may want it.
+void JobNode::request_all(std::vector<std::stop_source> stops) {
+  for (std::stop_source& stop : stops) stop.request_stop();
 }
 
 // Nothing: it does not wait here.
@@ -244,7 +253,7 @@ void JobNode::put_back(Pool& pool, std::uint32_t home, const WaitingJob& job) {
   {
     const MutexLock lock(pool.mutex);
     pool.taken.erase(job.seq);
-    pool.instances[home].lane.add(for_lane(pool, job));
+    pool.instances[home].lane.add(for_lane(job));
   }
   wake(pool, home);
 }
@@ -307,6 +316,12 @@ DrainOutcome JobNode::drain_here(Pool& pool, std::optional<std::uint32_t> index,
                  (is_held(instance) && instance.running == 0 && instance.unsettled == 0);
         });
     if (only_held) return DrainOutcome::paused;
+    const auto is_quiet = [](const Instance& instance) {
+      return instance.running == 0 && instance.unsettled == 0;
+    };
+    const bool is_over = stopping_.stop_requested() && !has_pending() &&
+                         std::ranges::all_of(pool.instances, is_quiet);
+    if (is_over) return DrainOutcome::paused;
     if (!wait_changed(pool, deadline)) return DrainOutcome::timed_out;
   }
   return DrainOutcome::drained;
@@ -359,7 +374,7 @@ void JobNode::unblock(Pool& pool, const JobRecord& record, bool is_replayed) {
     // In a shared store a job that is replayed comes with the next poll.
     if (instance.is_held && !is_replayed) instance.lane.unblock(*job.partition, std::nullopt);
     if (shared_ == nullptr && is_replayed) {
-      instance.lane.unblock(*job.partition, for_lane(pool, job));
+      instance.lane.unblock(*job.partition, for_lane(job));
     }
   }
   wake(pool, home);

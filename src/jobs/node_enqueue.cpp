@@ -8,6 +8,7 @@
 
 #include "jobs/node.hpp"
 #include "jobs/node_pool.hpp"
+#include "jobs/thrown.hpp"
 
 namespace muster {
 namespace {
@@ -27,6 +28,8 @@ void check_word(const char* field, const std::string& word, std::vector<BadField
                    "must be 1 to 512 bytes of UTF-8"});
   } else if (!is_utf8(word)) {
     bad.push_back({field, to_utf8(word), "must be 1 to 512 bytes of UTF-8"});
+  } else if (word.find('\0') != std::string::npos) {
+    bad.push_back({field, storable(word), "must have no zero bytes"});
   }
 }
 
@@ -126,7 +129,7 @@ EnqueueManyResult JobNode::enqueue(Pool& pool, std::vector<EncodedJob> jobs,
   const bool is_noted = note_pending(pool, request.batch.jobs);
   try {
     commits_->run(request);
-  } catch (const StoreFailure&) {
+  } catch (...) {
     forget_pending(pool, request.batch.jobs, is_noted);
     throw;
   }
@@ -165,6 +168,25 @@ void JobNode::forget_pending(Pool& pool, std::span<const NewJob> jobs, bool was_
   pool.changed.notify_all();
 }
 
+// What a job that has ended enqueues, until that is in the store. As above, whoever has said that
+// an id is his comes first.
+void JobNode::note_handed(std::span<const NewJob> jobs) {
+  for (const NewJob& job : jobs) {
+    Pool& pool = pool_of(job.pool);
+    const MutexLock lock(pool.mutex);
+    while (pool.pending.contains(job.id)) pool.changed.wait(pool.mutex);
+    ++pool.handed;
+  }
+}
+
+void JobNode::forget_handed(std::span<const NewJob> jobs) {
+  for (const NewJob& job : jobs) {
+    Pool& pool = pool_of(job.pool);
+    const MutexLock lock(pool.mutex);
+    --pool.handed;
+  }
+}
+
 // Without waiting for the store to write it: it is asked whether the ids are free, and nobody else
 // has them on their way there. False: that cannot be said without waiting.
 bool JobNode::enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<Inserted>& inserted) {
@@ -180,17 +202,24 @@ bool JobNode::enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<In
       return pool.pending.contains(job.id);
     };
     const bool is_full = pool.pending.size() + jobs.size() > kMostPending;
-    if (is_full || pool.unnoted > 0 || std::ranges::any_of(jobs, is_pending)) return false;
+    const bool others_come = pool.unnoted > 0 || pool.handed > 0;
+    if (is_full || others_come || std::ranges::any_of(jobs, is_pending)) return false;
     for (const NewJob& job : jobs) pool.pending.insert(job.id);
   }
   auto request = std::make_unique<GroupCommit::Request>();
   request->durability = Durability::written;
   std::vector<NewJob> taken;
-  for (const NewJob& job : jobs) {
-    const std::optional<JobRecord> found = store_->find(pool.number, job.id);
-    inserted.push_back(
-        {.seq = found ? found->seq : 0, .created = !found, .turn = found ? found->turn : job.turn});
-    (found ? taken : request->batch.jobs).push_back(job);
+  try {
+    for (const NewJob& job : jobs) {
+      const std::optional<JobRecord> found = store_->find(pool.number, job.id);
+      inserted.push_back({.seq = found ? found->seq : 0,
+                          .created = !found,
+                          .turn = found ? found->turn : job.turn});
+      (found ? taken : request->batch.jobs).push_back(job);
+    }
+  } catch (...) {
+    forget_pending(pool, jobs, true);
+    throw;
   }
   forget_pending(pool, taken, true);
   if (!request->batch.jobs.empty()) commits_->post(std::move(request));

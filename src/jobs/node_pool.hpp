@@ -35,6 +35,7 @@ struct JobInstance {
   bool was_busy = false;  // since it was last empty
   std::uint64_t processed = 0;
   std::size_t unsettled = 0;           // have ended, and the store does not know yet
+  bool is_ahead = false;               // too many are: it is woken when most are settled
   std::optional<WallTime> alarm = {};  // when it will be woken
   Time rests_until{};                  // for a limit of the pool
   bool is_crowded = false;             // and that was told
@@ -94,6 +95,7 @@ class JobPoolState {
   bool notes_pending MUSTER_GUARDED_BY(mutex) = false;
   std::unordered_set<std::string> pending MUSTER_GUARDED_BY(mutex);
   std::size_t unnoted MUSTER_GUARDED_BY(mutex) = 0;
+  std::size_t handed MUSTER_GUARDED_BY(mutex) = 0;  // by jobs that are not settled yet
 
   // If the store is shared: jobs that were taken here, so that what is polled meanwhile is not
   // taken for new. Those that are settled are forgotten with the next poll.
@@ -104,6 +106,7 @@ class JobPoolState {
   };
   std::unordered_map<JobSeq, Claim> taken MUSTER_GUARDED_BY(mutex);
   std::vector<std::pair<JobSeq, std::uint64_t>> forgotten_next MUSTER_GUARDED_BY(mutex);
+  std::vector<std::stop_source> lost MUSTER_GUARDED_BY(mutex);  // jobs to be asked to stop
   std::uint64_t pauses MUSTER_GUARDED_BY(mutex) = 0;  // how often it was paused or resumed here
 
   [[nodiscard]] bool is_taken(const WaitingJob& job) const {

@@ -11,15 +11,18 @@
 #include "jobs/node.hpp"
 #include "jobs/node_context.hpp"
 #include "jobs/node_pool.hpp"
+#include "jobs/thrown.hpp"
 
 namespace muster {
 namespace {
 
-// An instance waits when so many of its jobs have ended and the store does not know yet.
+// An instance rests when so many of its jobs have ended and the store does not know yet, or
+// on_dead_letter. Its thread may be the one that tells.
 constexpr std::size_t kMostUnsettled = 1024;
 
-// Events that are read at once, and kept until their jobs are run.
+// Events that are read at once, and kept until their jobs are run: 4 MiB of an instance at most.
 constexpr std::size_t kReadAhead = 256;
+constexpr std::size_t kSmallEvent = 16'384;
 
 // Before a job that could not be read is looked at again.
 constexpr std::chrono::seconds kPauseUnread{1};
@@ -47,7 +50,8 @@ void JobNode::wake(Pool& pool, std::uint32_t index) {
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[index];
-    const bool may_run = pool.is_started && !pool.is_paused && instance.may_run();
+    const bool may_run =
+        pool.is_started && !pool.is_paused && instance.may_run() && !instance.is_ahead;
     if (instance.is_awake || !may_run || stopping_.stop_requested()) return;
     instance.is_awake = true;
   }
@@ -57,6 +61,16 @@ void JobNode::wake(Pool& pool, std::uint32_t index) {
     const MutexLock lock(pool.mutex);
     pool.instances[index].is_awake = false;
   }
+}
+
+// One of its jobs is settled, and who had to hear of it has.
+void JobNode::note_caught_up(Pool& pool, Instance& instance,
+                             std::vector<std::uint32_t>& caught_up) {
+  pool.mutex.is_held();
+  --instance.unsettled;
+  if (!instance.is_ahead || instance.unsettled > kMostUnsettled / 2) return;
+  instance.is_ahead = false;
+  caught_up.push_back(instance.index);
 }
 
 void JobNode::run_jobs(Pool& pool, std::uint32_t index) {
@@ -117,8 +131,10 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[index];
-    while (instance.unsettled > kMostUnsettled && !stopping_.stop_requested()) {
-      pool.changed.wait(pool.mutex);
+    if (instance.unsettled > kMostUnsettled && !stopping_.stop_requested()) {
+      instance.is_ahead = true;
+      instance.is_awake = false;
+      return std::nullopt;
     }
     const WallTime now = lane_now(pool);
     const bool has_lease = shared_ == nullptr || shared_->has_lease(instance.holder);
@@ -275,7 +291,7 @@ bool JobNode::read_body(Pool& pool, Taken& taken) {
       }
     }
   }
-  std::vector<JobBody> bodies = store_->read(seqs);
+  std::vector<JobBody> bodies = store_->read(seqs, kSmallEvent);
   if (bodies.empty() || bodies.front().seq != taken.job.seq) return false;
   taken.body = std::move(bodies.front());
   const MutexLock lock(pool.mutex);
@@ -288,6 +304,12 @@ bool JobNode::read_body(Pool& pool, Taken& taken) {
 }
 
 void JobNode::put_off(Pool& pool, Taken& taken, Duration delay) {
+  put_off_in_lane(pool, taken, delay);
+  pool.changed.notify_all();
+  if (taken.home != taken.index) wake(pool, taken.home);  // to set an alarm
+}
+
+void JobNode::put_off_in_lane(Pool& pool, Taken& taken, Duration delay) {
   const MutexLock lock(pool.mutex);
   Instance& instance = pool.instances[taken.index];
   instance.running = 0;
@@ -308,7 +330,7 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::take_from_others(Po
   pool.mutex.is_held();
   Instance* richest = nullptr;
   for (Instance& other : pool.instances) {
-    if (other.index == index || !other.may_run()) continue;
+    if (other.index == index || !other.may_run() || !other.lane.has_to_give(now)) continue;
     if (richest == nullptr || other.lane.size() > richest->lane.size()) richest = &other;
   }
   if (richest == nullptr) return {std::nullopt, index};
@@ -335,9 +357,13 @@ JobNode::Ended JobNode::execute_isolated(Pool& pool, const Taken& taken) {
   }
   JobReport report = isolated_->run(order, taken.stop, pool.setup.timeout);
   Ended ended{.outcome = std::move(report.outcome), .result = std::move(report.result)};
-  if (!report.log.empty()) ended.log = std::move(report.log);
-  for (auto& [name, job] : report.enqueued) {
-    ended.enqueued.push_back(new_job(this->pool(name), std::move(job), wall_now()));
+  if (!report.log.empty()) ended.log = storable(report.log);
+  try {
+    for (auto& [name, job] : report.enqueued) {
+      ended.enqueued.push_back(new_job(this->pool(name), std::move(job), wall_now()));
+    }
+  } catch (const InvalidArgument& error) {  // it goes by other pools than this process
+    ended = {.outcome = {.failure = FailureKind::error, .what = error.what()}};
   }
   ended.is_handed_back = ended.outcome.failure && stopping_.stop_requested();
   return ended;
@@ -352,16 +378,14 @@ JobNode::Ended JobNode::execute(Pool& pool, const Taken& taken) {
   try {
     pool.setup.execute(context, taken.body.event);
   } catch (const UnreadableEvent& error) {
-    ended.outcome = {.failure = FailureKind::error, .what = error.what(), .is_retryable = false};
-    ended.exception = std::current_exception();
-  } catch (const std::exception& error) {
-    ended.outcome = {.failure = FailureKind::error, .what = error.what()};
+    ended.outcome = {
+        .failure = FailureKind::error, .what = storable(error.what()), .is_retryable = false};
     ended.exception = std::current_exception();
   } catch (...) {
-    ended.outcome = {.failure = FailureKind::error, .what = "something that is no std::exception"};
+    ended.outcome = {.failure = FailureKind::error, .what = thrown_words()};
     ended.exception = std::current_exception();
   }
-  if (!context.lines.empty()) ended.log = std::move(context.lines);
+  if (!context.lines.empty()) ended.log = storable(context.lines);
   if (!ended.outcome.failure) {
     ended.result = std::move(context.result);
     ended.enqueued = std::move(context.enqueued);
@@ -378,8 +402,8 @@ void JobNode::tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t pr
   if (!pool.setup.on_empty) return;
   try {
     pool.setup.on_empty({.instance_index = index, .processed = processed});
-  } catch (const std::exception& error) {
-    MUSTER_LOG(LogLevel::error, "on_empty of \"" << pool.name << "\": " << error.what());
+  } catch (...) {
+    MUSTER_LOG(LogLevel::error, "on_empty of \"" << pool.name << "\": " << thrown_words());
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "jobs/node.hpp"
 #include "jobs/node_pool.hpp"
+#include "jobs/thrown.hpp"
 
 namespace muster {
 
@@ -19,9 +20,9 @@ void JobNode::end_attempt(Pool& pool, Taken& taken, Ended ended) {
   if (ended.outcome.failure && ended.outcome.is_retryable && pool.setup.retry.is_retryable) {
     try {
       ended.outcome.is_retryable = pool.setup.retry.is_retryable(error);
-    } catch (const std::exception& thrown) {
+    } catch (...) {
       ended.outcome.is_retryable = false;
-      MUSTER_LOG(LogLevel::error, "is_retryable of \"" << pool.name << "\": " << thrown.what());
+      MUSTER_LOG(LogLevel::error, "is_retryable of \"" << pool.name << "\": " << thrown_words());
     }
   }
   bool is_settled_here = false;
@@ -100,6 +101,7 @@ void JobNode::settle(Pool& pool, const Taken& taken, Ended ended) {
                                                        .failed_at = now,
                                                        .instance_index = taken.index}});
   }
+  note_handed(settlement.enqueued);
   commits_->post(std::move(settlement));
 }
 
@@ -134,22 +136,25 @@ bool JobNode::tell_untold() {
   return has_told;
 }
 
-void JobNode::call_dead_letter(Pool& pool, const DeadNews& news) const {
+void JobNode::call_dead_letter(Pool& pool, const DeadNews& news) {
   try {
     pool.setup.on_dead_letter(news.event, news.error, news.info);
-  } catch (const std::exception& thrown) {
+  } catch (...) {
     MUSTER_LOG(LogLevel::error, "on_dead_letter of \""
                                     << pool.name << "\" for job \"" << news.info.job_id
-                                    << "\": " << thrown.what() << "; the dead letter is kept");
+                                    << "\": " << thrown_words() << "; the dead letter is kept");
   }
+  std::vector<std::uint32_t> caught_up;
   {
     const MutexLock lock(pool.mutex);
-    --pool.instances[news.info.instance_index].unsettled;
+    note_caught_up(pool, pool.instances[news.info.instance_index], caught_up);
   }
   pool.changed.notify_all();
+  for (const std::uint32_t index : caught_up) wake(pool, index);
 }
 
-// Some at a time, since those who run jobs need the lock, too.
+// Some at a time, since those who run jobs need the lock, too. What on_dead_letter is told of
+// counts as unsettled until it was told.
 void JobNode::on_settled(std::span<const Settlement> settlements,
                          std::span<const StoreBatch::Settled> settled) {
   constexpr std::size_t kAtOnce = 64;
@@ -161,26 +166,35 @@ void JobNode::on_settled(std::span<const Settlement> settlements,
     const std::size_t begin = i;
     for (; is_of_pool(i) && i < begin + kAtOnce; ++i) {
       add_jobs(settlements[i].enqueued, settled[i].inserted);  // before it counts as over
+      forget_handed(settlements[i].enqueued);
     }
     std::vector<DeadNews> news;
+    std::vector<std::uint32_t> caught_up;
     {
       const MutexLock lock(pool.mutex);
       for (std::size_t place = begin; place < i; ++place) {
-        note_settled(pool, settlements[place], settled[place].is_settled, news);
+        const Settlement& settlement = settlements[place];
+        note_settled(pool, settlement, settled[place].is_settled);
+        Instance& instance = pool.instances[settlement.place.index];
+        auto dead = pool.news.extract(settlement.seq);
+        if (dead && settled[place].is_settled) {
+          news.push_back(std::move(dead.mapped()));
+        } else {  // others have it, if it was not settled
+          note_caught_up(pool, instance, caught_up);
+        }
       }
     }
     pool.changed.notify_all();
+    for (const std::uint32_t index : caught_up) wake(pool, index);
     for (DeadNews& each : news) tell_dead(pool, std::move(each));
   }
 }
 
-// What on_dead_letter is told of counts as unsettled until it was told.
-void JobNode::note_settled(Pool& pool, const Settlement& settlement, bool is_settled,
-                           std::vector<DeadNews>& news) {
+void JobNode::note_settled(Pool& pool, const Settlement& settlement, bool is_settled) {
   pool.mutex.is_held();
   Instance& instance = pool.instances[settlement.place.index];
   if (is_settled && settlement.state != JobState::available) ++instance.processed;
-  if (settlement.state == JobState::dead) {
+  if (is_settled && settlement.state == JobState::dead) {
     ++pool.dead;
     notices_.tell([&] {
       return DeadLettered{.name = pool.name,
@@ -194,12 +208,6 @@ void JobNode::note_settled(Pool& pool, const Settlement& settlement, bool is_set
     pool.forgotten_next.emplace_back(settlement.seq, settlement.term);
   }
   if (home.is_leaving && home.owed == 0) call_others();
-  if (const auto found = pool.news.find(settlement.seq); found != pool.news.end()) {
-    news.push_back(std::move(found->second));
-    pool.news.erase(found);
-  } else {
-    --instance.unsettled;
-  }
 }
 
 void JobNode::on_committed(const StoreBatch& batch) {
@@ -250,7 +258,7 @@ void JobNode::add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> i
         continue;
       }
     }
-    instance.lane.add(for_lane(pool, job));
+    instance.lane.add(for_lane(job));
     keep_body(instance, {.seq = job.seq,
                          .id = jobs[i].id,
                          .enqueued_at = jobs[i].enqueued_at,
@@ -260,7 +268,7 @@ void JobNode::add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> i
     // Somebody who has nothing to do may have it.
     if (job.partition || !pool.instances[index].is_awake) continue;
     const auto idle = std::ranges::find_if(
-        pool.instances, [](const Instance& other) { return other.is_held && !other.is_awake; });
+        pool.instances, [](const Instance& other) { return other.may_run() && !other.is_awake; });
     if (idle != pool.instances.end()) touched.emplace(&pool, idle->index);
   }
   if (must_ask) shared_->call();

@@ -119,12 +119,28 @@ void JobNode::beat() {
       knows_pauses = pool->pauses == pauses[pool->number];
     }
     take_over(*pool, held[pool->number], standing, knows_pauses);
+    std::vector<std::stop_source> lost;
+    {
+      const MutexLock lock(pool->mutex);
+      lost.swap(pool->lost);
+    }
+    request_all(std::move(lost));
     if (pool->setup.when_dead == DeadLetterEffect::block) release_partitions(*pool);
   }
 }
 
-// Whose dead letters others have discarded.
+// Whose dead letters others have discarded, or are not kept any longer. Not as long as the store
+// does not know yet of all that have died.
 void JobNode::release_partitions(Pool& pool) {
+  std::set<JobSeq> blocking;
+  {
+    const MutexLock lock(pool.mutex);
+    for (const Instance& instance : pool.instances) {
+      if (shared_ == nullptr && instance.unsettled > 0) return;
+      for (const auto& [partition, seq] : instance.lane.blocked()) blocking.insert(seq);
+    }
+  }
+  if (blocking.empty()) return;
   std::set<JobSeq> dead;
   Store::Page page{.limit = kLettersAtOnce};
   for (;;) {
@@ -133,13 +149,17 @@ void JobNode::release_partitions(Pool& pool) {
     if (letters.size() < page.limit) break;
     page.after = letters.back().seq;
   }
-  const MutexLock lock(pool.mutex);
-  for (Instance& instance : pool.instances) {
-    for (const auto& [partition, seq] : instance.lane.blocked()) {
-      const bool is_over = !dead.contains(seq) && !pool.taken.contains(seq);
-      if (is_over) instance.lane.unblock(partition, std::nullopt);
+  {
+    const MutexLock lock(pool.mutex);
+    for (Instance& instance : pool.instances) {
+      for (const auto& [partition, seq] : instance.lane.blocked()) {
+        const bool is_over =
+            blocking.contains(seq) && !dead.contains(seq) && !pool.taken.contains(seq);
+        if (is_over) instance.lane.unblock(partition, std::nullopt);
+      }
     }
   }
+  for (std::uint32_t index = 0; index < pool.concurrency; ++index) wake(pool, index);
 }
 
 // What it holds now, and did not before, or no longer.
@@ -162,6 +182,7 @@ void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
       }
       if (instance.is_held) continue;
       gained.insert(each.place.index);
+      clear(pool, instance);  // what a load has left that failed
       instance.holder = standing.node;
       instance.processed = each.processed;
       instance.careful = each.is_suspect ? kCarefulJobs : 0;
@@ -180,6 +201,14 @@ void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
   for (std::uint32_t index = 0; index < pool.concurrency; ++index) wake(pool, index);
 }
 
+void JobNode::clear(Pool& pool, Instance& instance) {
+  pool.mutex.is_held();
+  instance.lane = Lane(pool.setup.order);
+  instance.bodies.clear();
+  std::erase_if(pool.taken,
+                [&instance](const auto& entry) { return entry.second.home == instance.index; });
+}
+
 // Its jobs are others'. What is being run of them, by whomever, is asked to stop, and will not be
 // settled.
 void JobNode::lose(Pool& pool, Instance& instance) {
@@ -190,13 +219,10 @@ void JobNode::lose(Pool& pool, Instance& instance) {
   instance.holder = 0;
   ++instance.term;
   instance.owed = 0;
-  instance.lane = Lane(pool.setup.order);
-  instance.bodies.clear();
-  std::erase_if(pool.taken,
-                [&instance](const auto& entry) { return entry.second.home == instance.index; });
+  clear(pool, instance);
   for (Instance& other : pool.instances) {
     const bool is_ours = other.running != 0 && other.running_home == instance.index;
-    if (is_ours) other.cancelling.request_stop();
+    if (is_ours) pool.lost.push_back(other.cancelling);
   }
 }
 
@@ -211,7 +237,17 @@ void JobNode::take_arrivals() {
     const MutexLock lock(pool->mutex);
     forgotten[pool->number].swap(pool->forgotten_next);
   }
-  SharedStore::News news = shared_->poll(numbers);
+  SharedStore::News news;
+  try {
+    news = shared_->poll(numbers);
+  } catch (...) {  // they are forgotten with the next one
+    for (auto& [number, seqs] : forgotten) {
+      Pool& pool = pool_of(number);
+      const MutexLock lock(pool.mutex);
+      pool.forgotten_next.insert(pool.forgotten_next.end(), seqs.begin(), seqs.end());
+    }
+    throw;
+  }
   for (const auto& [number, seqs] : forgotten) {
     Pool& pool = pool_of(number);
     const MutexLock lock(pool.mutex);
@@ -238,10 +274,7 @@ void JobNode::grant_wish(const SharedStore::CancelWish& wish) {
                 });
     }
     if (!is_ours) continue;
-    if (!cancel_here(*pool, seq) && wish.stops) {
-      const MutexLock lock(pool->mutex);
-      stop_running(*pool, seq);
-    }
+    if (!cancel_here(*pool, seq) && wish.stops) stop_running(*pool, seq);
     return shared_->drop_wish(seq);
   }
 }
@@ -257,9 +290,9 @@ void JobNode::add_arrivals(std::vector<SharedStore::Arrival> arrivals) {
     if (!instance.is_held || instance.lane.contains(job.seq)) continue;
     if (pool.is_taken(job)) continue;
     if (job.partition && instance.lane.blocked_by(*job.partition) == job.seq) {
-      instance.lane.unblock(*job.partition, for_lane(pool, job));  // it was replayed
+      instance.lane.unblock(*job.partition, for_lane(job));  // it was replayed
     } else {
-      instance.lane.add(for_lane(pool, job));
+      instance.lane.add(for_lane(job));
     }
     if (arrival.event) {
       keep_body(instance, {.seq = job.seq,
@@ -271,7 +304,7 @@ void JobNode::add_arrivals(std::vector<SharedStore::Arrival> arrivals) {
     touched.emplace(&pool, index);
     if (job.partition || !instance.is_awake) continue;
     const auto idle = std::ranges::find_if(
-        pool.instances, [](const Instance& other) { return other.is_held && !other.is_awake; });
+        pool.instances, [](const Instance& other) { return other.may_run() && !other.is_awake; });
     if (idle != pool.instances.end()) touched.emplace(&pool, idle->index);
   }
   for (const auto& [pool, index] : touched) wake(*pool, index);

@@ -104,14 +104,18 @@ void JobNode::tick() {
 
 void JobNode::end_late_jobs(Pool& pool) {
   if (!pool.setup.timeout) return;
-  const MutexLock lock(pool.mutex);
-  const Time now = clock_.now();
-  for (Instance& instance : pool.instances) {
-    const bool is_late = instance.running != 0 && now - instance.begun >= *pool.setup.timeout;
-    if (!is_late || instance.is_timed_out) continue;
-    instance.is_timed_out = true;
-    instance.cancelling.request_stop();
+  std::vector<std::stop_source> stops;
+  {
+    const MutexLock lock(pool.mutex);
+    const Time now = clock_.now();
+    for (Instance& instance : pool.instances) {
+      const bool is_late = instance.running != 0 && now - instance.begun >= *pool.setup.timeout;
+      if (!is_late || instance.is_timed_out) continue;
+      instance.is_timed_out = true;
+      stops.push_back(instance.cancelling);
+    }
   }
+  request_all(std::move(stops));
 }
 
 // Told once, and again if it had dispersed meanwhile.
@@ -128,7 +132,7 @@ void JobNode::look_at_crowds(Pool& pool) {
   }
   for (const auto& [index, crowd] : crowds) {
     try {
-      const std::vector<JobBody> bodies = store_->read(std::vector{crowd.head});
+      const std::vector<JobBody> bodies = store_->read(std::vector{crowd.head}, Store::kAnySize);
       if (bodies.empty() || !bodies.front().key) continue;  // it has begun meanwhile
       notices_.tell([&] {
         return HotPartition{

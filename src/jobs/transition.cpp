@@ -10,7 +10,7 @@ std::optional<Duration> delay_after(const RetryOptions& retry, const Failure& fa
                                     double luck) {
   try {
     return delay_before_retry(retry, failure, luck);
-  } catch (const std::exception&) {
+  } catch (...) {
     return std::nullopt;
   }
 }

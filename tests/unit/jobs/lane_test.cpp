@@ -184,6 +184,22 @@ TEST(Lane, APartitionMayGoByPriority) {
   EXPECT_EQ(order, (std::vector<JobSeq>{2, 7, 4, 6, 1, 5, 3}));
 }
 
+TEST(Lane, WhatIsRetriedDoesNotTakeOthersAlongToTheFront) {
+  Lane lane(PartitionOrder::priority);
+  lane.add({.seq = 1, .partition = 7, .priority = 5});
+  const auto failed = lane.take(at(0));
+  ASSERT_TRUE(failed);
+  lane.retry(*failed);
+  lane.add({.seq = 2, .partition = 7, .priority = 9});
+  lane.add({.seq = 3, .partition = 7, .priority = 3});
+  std::vector<JobSeq> order;
+  while (const auto next = lane.take(at(1))) {
+    order.push_back(next->seq);
+    lane.finish(*next);
+  }
+  EXPECT_EQ(order, (std::vector<JobSeq>{1, 2, 3}));
+}
+
 // Against a plain list that is sorted.
 TEST(Lane, APartitionByPriorityEqualsASortedList) {
   Random random(7);
