@@ -191,6 +191,7 @@ class JobNode final : private GroupCommit::Listener {
   bool get_ready(Pool& pool, Taken& taken);
   bool read_body(Pool& pool, Taken& taken);
   [[nodiscard]] Duration wait_for_limits(const Pool& pool, const Taken& taken);
+  void forget(Pool& pool, const Taken& taken);
   void put_off(Pool& pool, Taken& taken, Duration delay);
   void put_off_in_lane(Pool& pool, Taken& taken, Duration delay);
   Ended execute(Pool& pool, const Taken& taken);

@@ -150,9 +150,9 @@ JobCancelOutcome JobNode::cancel(Pool& pool, std::string_view id, const JobCance
   if (const auto outcome = cancel_here(pool, found->seq)) return *outcome;
   const bool is_ours = [&] {
     const MutexLock lock(pool.mutex);
-    const std::uint32_t home = home_of(waiting_job(*found), found->turn, pool.concurrency);
-    return pool.instances[home].is_held || pool.taken.contains(found->seq);
+    return shared_ == nullptr || pool.taken.contains(found->seq);
   }();
+  // Also if it is on its way to a lane of ours.
   if (!is_ours) return cancel_elsewhere(pool, *found, options);
   // Run, or about to be settled: the store does not know yet.
   if (options.stop_running) stop_running(pool, found->seq);

@@ -234,21 +234,25 @@ void JobNode::set_alarm(Pool& pool, std::uint32_t index, Duration delay) {
   }
 }
 
-// False: a limit or the store holds it up; the job waits and no attempt is counted.
+// False: a limit or the store holds it up; the job waits and no attempt is counted. Or there is no
+// such job: a database that has crashed may have forgotten some.
 bool JobNode::get_ready(Pool& pool, Taken& taken) {
-  std::string problem = "it is not there";
+  std::string problem = "its instance was lost";
   try {
     if (const Duration wait = wait_for_limits(pool, taken); wait > Duration::zero()) {
       put_off(pool, taken, wait);
       return false;
     }
-    if (read_body(pool, taken)) {
-      store_->note_running(taken.runner, taken.job.seq);
-      if (taken.is_careful) shared_->confirm_running();
-      if (shared_ == nullptr || shared_->has_lease(taken.holder)) return true;
-      store_->note_running(taken.runner, 0);
-      problem = "its instance was lost";
+    if (!read_body(pool, taken)) {
+      MUSTER_LOG(LogLevel::error, "job " << taken.job.seq << " of \"" << pool.name
+                                         << "\" is not in the store any more");
+      forget(pool, taken);
+      return false;
     }
+    store_->note_running(taken.runner, taken.job.seq);
+    if (taken.is_careful) shared_->confirm_running();
+    if (shared_ == nullptr || shared_->has_lease(taken.holder)) return true;
+    store_->note_running(taken.runner, 0);
   } catch (const StoreFailure& failure) {
     store_->note_running(taken.runner, 0);
     problem = failure.what();
@@ -301,6 +305,21 @@ bool JobNode::read_body(Pool& pool, Taken& taken) {
     if (home.lane.contains(bodies[i].seq)) home.bodies[bodies[i].seq] = std::move(bodies[i]);
   }
   return true;
+}
+
+void JobNode::forget(Pool& pool, const Taken& taken) {
+  {
+    const MutexLock lock(pool.mutex);
+    pool.instances[taken.index].running = 0;
+    Instance& home = pool.instances[taken.home];
+    if (home.term == taken.term) {
+      --home.owed;
+      pool.taken.erase(taken.job.seq);
+      home.lane.finish(taken.job);
+    }
+  }
+  pool.changed.notify_all();
+  if (taken.home != taken.index) wake(pool, taken.home);
 }
 
 void JobNode::put_off(Pool& pool, Taken& taken, Duration delay) {

@@ -175,7 +175,11 @@ void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
       if (each.place.index >= pool.instances.size()) continue;  // there were more once
       ours.insert(each.place.index);
       Instance& instance = pool.instances[each.place.index];
-      if (knows_pauses || !instance.is_held) instance.is_paused = each.is_paused;
+      if (!knows_pauses && !instance.is_held) {  // it is gained when it is known if it is paused
+        beats_soon_.store(true, relaxed);        // relaxed: a hint
+        continue;
+      }
+      if (knows_pauses) instance.is_paused = each.is_paused;
       instance.is_leaving = each.is_unwanted;
       if (instance.is_leaving && instance.owed == 0) {
         beats_soon_.store(true, relaxed);  // relaxed: a hint

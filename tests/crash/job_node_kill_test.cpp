@@ -256,11 +256,14 @@ TEST_F(JobNodeKillTest, WhatTheServerForgotIsForgotten) {
   ASSERT_TRUE(wait_until([&] { return is_noted("begins", "gated", 1); }));
   Orders unsynced;
   Orders synced;
-  for (int number = 0; number < 100; ++number) {
-    const std::string key = "customer-" + std::to_string(number % 5);
+  // More than a node keeps the events of.
+  for (int number = 0; number < 700; ++number) {
     unsynced.push_back({.id = "unsynced-" + std::to_string(number),
                         .event = {"mails"},
                         .partition_key = "customer-0"});
+  }
+  for (int number = 0; number < 100; ++number) {
+    const std::string key = "customer-" + std::to_string(number % 5);
     synced.push_back(
         {.id = "synced-" + std::to_string(number), .event = {"mails"}, .partition_key = key});
   }

@@ -208,11 +208,14 @@ void PostgresStore::tell(const Report& report, NodeNumber node, bool has_come) {
     if (figures.started_at) started.back() = as_number(*figures.started_at);
   }
   if (pools.empty()) return;
+  // Without those that a commit of ours has just locked: it may want what this has, too.
   (void)watcher_.run(
-      "UPDATE muster.instance SET pending = new.pending, current_job = new.job,"
-      " started_at = new.started FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
-      " $4::text[], $5::bigint[]) AS new(pool, number, pending, job, started)"
-      " WHERE node = $6 AND instance.pool = new.pool AND instance.number = new.number",
+      "WITH ours AS (SELECT pool, number FROM muster.instance WHERE node = $6"
+      " FOR NO KEY UPDATE SKIP LOCKED)"
+      " UPDATE muster.instance SET pending = new.pending, current_job = new.job,"
+      " started_at = new.started FROM ours JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+      " $4::text[], $5::bigint[]) AS new(pool, number, pending, job, started) USING(pool, number)"
+      " WHERE instance.pool = ours.pool AND instance.number = ours.number",
       Parameters().add(pools).add(numbers).add(pending).add(jobs).add(started).add(node));
 }
 
