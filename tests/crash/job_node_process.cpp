@@ -83,12 +83,17 @@ void execute(JobContext& context, const Order& order, const NodeErrand& errand,
   if (fails) throw std::runtime_error("as it is to be");
 }
 
-int run(const NodeErrand& errand) {
+// By which a node is told what to do. They are blocked from its very beginning.
+sigset_t orders() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGUSR1);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+int run(const NodeErrand& errand) {
+  const sigset_t signals = orders();
   const Ledger ledger(errand.ledger, errand.tag);
   Jobs jobs = open_jobs(errand);
   const OrderPools pools = define_pools(jobs, errand, ledger);
@@ -162,8 +167,14 @@ NodeProcess::NodeProcess(const NodeErrand& errand) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  const sigset_t signals = orders();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
   process_ = fork();
-  if (process_ != 0) return;
+  if (process_ != 0) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return;
+  }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   execv("/proc/self/exe", arguments.data());
   _exit(127);
