@@ -249,6 +249,8 @@ bool JobNode::get_ready(Pool& pool, Taken& taken) {
       forget(pool, taken);
       return false;
     }
+    // Who has enqueued it may have gone by a clock that was a little ahead.
+    taken.started_at = std::max(taken.started_at, taken.body.enqueued_at);
     store_->note_running(taken.runner, taken.job.seq);
     if (taken.is_careful) shared_->confirm_running();
     if (shared_ == nullptr || shared_->has_lease(taken.holder)) return true;

@@ -75,7 +75,7 @@ TEST_P(JobOptionsTest, AKeyKeepsItsRateAndHoldsUpNobodyElse) {
   std::mutex mutex;
   std::map<std::string, std::chrono::steady_clock::time_point> ends;
   Config config = naming();
-  config.limits.key = per_second(20);
+  config.limits.key = per_second(4);
   config.execute = [&](JobContext& context, const Note&) {
     const std::lock_guard lock(mutex);
     ends[context.job_id()] = std::chrono::steady_clock::now();
@@ -88,7 +88,7 @@ TEST_P(JobOptionsTest, AKeyKeepsItsRateAndHoldsUpNobodyElse) {
   client.enqueue({.id = "keyless", .event = {}});
   jobs_->start();
   ASSERT_EQ(client.drain(20s), DrainOutcome::drained);
-  EXPECT_GE(ends["a3"] - ends["a1"], 90ms);
+  EXPECT_GE(ends["a3"] - ends["a1"], 400ms);
   EXPECT_LT(ends["b1"], ends["a2"]);
   EXPECT_LT(ends["keyless"], ends["a2"]);
   EXPECT_LT(ends["a2"], ends["a3"]);
@@ -98,10 +98,10 @@ TEST_P(JobOptionsTest, ADelayIsWaitedFor) {
   const auto client = jobs_->define<Note>("notes", naming());
   jobs_->start();
   const auto begin = std::chrono::steady_clock::now();
-  client.enqueue({.id = "later", .event = {}, .delay = 60ms});
+  client.enqueue({.id = "later", .event = {}, .delay = 500ms});
   client.enqueue({.id = "now", .event = {}});
   ASSERT_EQ(client.drain(20s), DrainOutcome::drained);
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, 55ms);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 490ms);
   EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"now", "later"}));
   try {
     client.enqueue({.id = "x", .event = {}, .run_at = WallTime(), .delay = 1s});

@@ -63,10 +63,10 @@ TEST_P(JobPoolLifeTest, OnEmptyIsCalledOncePerTransition) {
     ++empty;
   };
   const auto client = jobs_->define<Note>("notes", config);
-  jobs_->start();
   std::vector<Enqueue> many;
   for (int i = 0; i < 50; ++i) many.push_back({.id = std::to_string(i), .event = {}});
   client.enqueue_many(many);
+  jobs_->start();  // they are all there then
   (void)client.drain(10s);
   while (empty == 0) std::this_thread::yield();
   client.enqueue({.id = "more", .event = {}});
