@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <muster/base/log.hpp>
@@ -16,12 +19,15 @@ void append(std::vector<T>& to, std::vector<T>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-template <class T>
-std::vector<T> take_front(std::deque<T>& from, std::size_t most) {
-  const auto end = from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), most));
-  std::vector<T> taken(std::make_move_iterator(from.begin()), std::make_move_iterator(end));
-  from.erase(from.begin(), end);
-  return taken;
+std::size_t bytes_of(std::span<const NewJob> jobs) {
+  std::size_t bytes = 0;
+  for (const NewJob& job : jobs) bytes += job.event.size();
+  return bytes;
+}
+
+std::size_t bytes_of(const Settlement& settlement) {
+  const auto size = [](const std::optional<std::string>& text) { return text ? text->size() : 0; };
+  return size(settlement.result) + size(settlement.log) + bytes_of(settlement.enqueued);
 }
 
 }  // namespace
@@ -202,14 +208,24 @@ void GroupCommit::commit_some() {
 
 GroupCommit::Transaction GroupCommit::gather_some() {
   Transaction transaction{.round = ++round_};
-  if (real_clock().now() >= try_again_) {
-    transaction.batch.settlements = take_front(settlements_, options_.most);
+  std::vector<Settlement>& settlements = transaction.batch.settlements;
+  std::size_t bytes = 0;
+  const auto has_room = [&](std::size_t changes) {
+    return changes < options_.most && bytes < options_.most_bytes;
+  };
+  const bool settles = real_clock().now() >= try_again_;
+  while (settles && !settlements_.empty() && has_room(settlements.size())) {
+    bytes += bytes_of(settlements_.front());
+    settlements.push_back(std::move(settlements_.front()));
+    settlements_.pop_front();
   }
-  under_way_ += transaction.batch.settlements.size();
-  for (std::size_t jobs = 0; !requests_.empty() && jobs < options_.most;) {
+  under_way_ += settlements.size();
+  for (std::size_t jobs = 0; !requests_.empty() && has_room(jobs);) {
+    const std::vector<NewJob>& asked = requests_.front()->batch.jobs;
+    jobs += std::max<std::size_t>(asked.size(), 1);
+    bytes += bytes_of(asked);
     transaction.requests.push_back(requests_.front());
     requests_.pop_front();
-    jobs += std::max<std::size_t>(transaction.requests.back()->batch.jobs.size(), 1);
   }
   return transaction;
 }

@@ -62,8 +62,9 @@ class GroupCommit {
   };
 
   struct Options {
-    // Changes in one transaction, about.
+    // Changes in one transaction, about, and their bytes. What one request has stays together.
     std::size_t most = 10'000;
+    std::size_t most_bytes = 64U << 20U;
 
     // Before settlements that failed are tried again.
     Duration pause = std::chrono::milliseconds(100);

@@ -95,11 +95,9 @@ Duration JobNode::tick_every() const {
 
 void JobNode::tick() {
   follow_clock();
-  run_schedules();
-  for (const auto& [name, pool] : pools_) {
-    end_late_jobs(*pool);
-    look_at_crowds(*pool);
-  }
+  for (const auto& [name, pool] : pools_) end_late_jobs(*pool);
+  run_schedules();  // which may have to wait for the store
+  for (const auto& [name, pool] : pools_) look_at_crowds(*pool);
 }
 
 void JobNode::end_late_jobs(Pool& pool) {

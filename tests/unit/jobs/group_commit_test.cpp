@@ -164,6 +164,8 @@ class PatientGroupCommitTest : public GroupCommitTest {
     patient_.run(request);
   }
 
+  void expect_commits(const GroupCommit::Options& options, int commits);
+
   GroupCommit patient_{
       store_, listener_, {.pause = 1ms, .pace = 1h, .worthwhile = 3, .gather = 1h, .overlap = 3}};
 };
@@ -358,14 +360,16 @@ TEST_F(OverlappingGroupCommitTest, WhoAsksAfterTheEndWaitsForThoseUnderWay) {
   EXPECT_EQ(listener_.committed(), (std::vector<std::string>{"first", "a"}));
 }
 
-TEST_F(PatientGroupCommitTest, WhatDoesNotFitGoesIntoTheNextTransaction) {
-  GroupCommit small(store_, listener_, {.most = 2, .gather = 0s});
+// Nine at once, of which each has an event of 100 bytes.
+void PatientGroupCommitTest::expect_commits(const GroupCommit::Options& options, int commits) {
+  GroupCommit small(store_, listener_, options);
   store_.close();
   std::vector<std::jthread> threads;
   for (int number = 0; number < 9; ++number) {
     threads.emplace_back([this, &small, number] {
       GroupCommit::Request request;
-      request.batch.jobs.push_back({.pool = pool_, .id = std::to_string(number)});
+      request.batch.jobs.push_back(
+          {.pool = pool_, .id = std::to_string(number), .event = std::string(100, 'x')});
       small.run(request);
       EXPECT_TRUE(request.batch.inserted.front().created);
     });
@@ -373,7 +377,15 @@ TEST_F(PatientGroupCommitTest, WhatDoesNotFitGoesIntoTheNextTransaction) {
   while (small.waiting() < 8) std::this_thread::yield();
   store_.open();
   threads.clear();
-  EXPECT_EQ(store_.commits(), 5);
+  EXPECT_EQ(store_.commits(), commits);
+}
+
+TEST_F(PatientGroupCommitTest, WhatDoesNotFitGoesIntoTheNextTransaction) {
+  expect_commits({.most = 2, .gather = 0s}, 5);
+}
+
+TEST_F(PatientGroupCommitTest, BytesAreBoundedToo) {
+  expect_commits({.most_bytes = 350, .gather = 0s}, 3);
 }
 
 }  // namespace
