@@ -339,7 +339,7 @@ std::size_t JobNode::stop(Time deadline) {
       }
     }
     pool->changed.notify_all();
-    request_all(std::move(stops));
+    request_all(stops);
   }
   std::size_t running = 0;
   for (const auto& [name, pool] : pools_) {

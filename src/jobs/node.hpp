@@ -219,7 +219,7 @@ class JobNode final : private GroupCommit::Listener {
   void put_back(Pool& pool, std::uint32_t home, const WaitingJob& job);
   std::optional<JobCancelOutcome> cancel_here(Pool& pool, JobSeq seq);
   static void stop_running(Pool& pool, JobSeq seq);
-  static void request_all(std::vector<std::stop_source> stops);
+  static void request_all(const std::vector<std::stop_source>& stops);
   JobCancelOutcome cancel_elsewhere(Pool& pool, const JobRecord& job,
                                     const JobCancelOptions& options);
   void unblock(Pool& pool, const JobRecord& record, bool is_replayed);

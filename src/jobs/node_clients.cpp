@@ -170,12 +170,12 @@ void JobNode::stop_running(Pool& pool, JobSeq seq) {
       stops.push_back(instance.cancelling);
     }
   }
-  request_all(std::move(stops));
+  request_all(stops);
 }
 
 // Without a lock: what handlers have asked to be called then may want it.
-void JobNode::request_all(std::vector<std::stop_source> stops) {
-  for (std::stop_source& stop : stops) stop.request_stop();
+void JobNode::request_all(const std::vector<std::stop_source>& stops) {
+  for (const std::stop_source& stop : stops) stop.request_stop();
 }
 
 // Nothing: it does not wait here.

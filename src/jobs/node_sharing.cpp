@@ -124,7 +124,7 @@ void JobNode::beat() {
       const MutexLock lock(pool->mutex);
       lost.swap(pool->lost);
     }
-    request_all(std::move(lost));
+    request_all(lost);
     if (pool->setup.when_dead == DeadLetterEffect::block) release_partitions(*pool);
   }
 }
@@ -224,7 +224,7 @@ void JobNode::lose(Pool& pool, Instance& instance) {
   ++instance.term;
   instance.owed = 0;
   clear(pool, instance);
-  for (Instance& other : pool.instances) {
+  for (const Instance& other : pool.instances) {
     const bool is_ours = other.running != 0 && other.running_home == instance.index;
     if (is_ours) pool.lost.push_back(other.cancelling);
   }

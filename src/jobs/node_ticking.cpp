@@ -113,7 +113,7 @@ void JobNode::end_late_jobs(Pool& pool) {
       stops.push_back(instance.cancelling);
     }
   }
-  request_all(std::move(stops));
+  request_all(stops);
 }
 
 // Told once, and again if it had dispersed meanwhile.
