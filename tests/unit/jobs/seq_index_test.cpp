@@ -54,9 +54,12 @@ TEST(SeqIndex, EqualsAMapUnderRandomOperations) {
   JobSeq next = 1;
   for (SeqIndex::Place step = 0; step < 30'000; ++step) {
     const bool grows = step / 3000 % 2 == 0;
-    const auto anywhere = [&] { return static_cast<JobSeq>(random.below(next + 10)); };
+    const auto any_below = [&](JobSeq end) {
+      return static_cast<JobSeq>(random.below(static_cast<std::uint64_t>(end)));
+    };
+    const auto anywhere = [&] { return any_below(next + 10); };
     if (random.below(10) < (grows ? 8U : 1U)) {
-      const JobSeq seq = random.below(5) > 0 ? (next += 1 + random.below(3)) : anywhere();
+      const JobSeq seq = random.below(5) > 0 ? (next += 1 + any_below(3)) : anywhere();
       EXPECT_EQ(index.add(seq, step), model.emplace(seq, step).second);
     } else {
       const auto near = model.lower_bound(random.below(8) > 0 ? anywhere() : 0);
