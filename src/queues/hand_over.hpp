@@ -37,7 +37,8 @@ inline bool hand_over(Atomic<std::uint64_t>& atomic, const SlotWord& word, SlotW
 inline bool hand_over_slot(const SharedRing& ring, SlotIndex slot, const SlotWord& word,
                            SlotWord next, CancelFlag flag) noexcept {
   Atomic<std::uint64_t>& atomic = ring.slot(slot).word;
-  if (!ring.is_pair()) return hand_over(atomic, word, next, flag);
+  if (!ring.is_pair()) [[unlikely]]
+    return hand_over(atomic, word, next, flag);
   next.cancelled = flag == CancelFlag::keep && word.cancelled;
   atomic.store(next.bits(), release);  // sync(slot-handed-over): pairs with PairLane::claim()
   return true;

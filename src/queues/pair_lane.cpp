@@ -24,14 +24,14 @@ Taken PairLane::take_free() const noexcept {
   const SlotWord seen = SlotWord::from_bits(word(slot).load(relaxed));  // relaxed: as above
   if (seen.state != SlotState::free) return {TakeOutcome::empty};
   const SlotWord mine = seen.taken(kPairSender);
-  if (mine.generation != life_at(position)) {
+  if (mine.generation != life_at(position)) [[unlikely]] {
     note_damage();
     return {TakeOutcome::empty};
   }
   // The last task here was a dead worker's, and was released before it was collected: its turn
   // would be overwritten, and so it is passed now.
   const std::uint64_t collected = parts_.collected->load(relaxed);  // relaxed: as above
-  if (position - collected == parts_.count) {
+  if (position - collected == parts_.count) [[unlikely]] {
     parts_.collected->store(collected + 1, relaxed);  // relaxed: as above
   }
   return {TakeOutcome::taken, slot, mine};  // not written down: nobody looks until it is ready

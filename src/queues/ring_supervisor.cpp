@@ -50,7 +50,8 @@ bool RingSupervisor::free_extent_of(const Settling& settling, ExtentUse use) con
 }
 
 HandOver RingSupervisor::release(const Settling& settling) const noexcept {
-  if (ring_.is_pair()) return release_of_pair(settling);
+  if (ring_.is_pair()) [[likely]]
+    return release_of_pair(settling);
   if (ring_.geometry().extents > 0) {
     // Extents before the slot: what is attached to one that is free would never be found.
     if (!still_ours(settling)) return HandOver::fenced;

@@ -154,26 +154,35 @@ void SharedRing::fill_free() const noexcept {
   for (ExtentIndex i = 0; i < geometry_.extents; ++i) free_extents_.put(tag_of(SlotWord{}, i));
 }
 
+// A pair has few instructions to spare; the others pay for more than a jump anyway.
 Taken SharedRing::take_free(ParticipantIndex by) const noexcept {
-  return is_pair() ? lane_.take_free() : free_.take(SlotState::free, by);
+  if (is_pair()) [[likely]]
+    return lane_.take_free();
+  return free_.take(SlotState::free, by);
 }
 
 Taken SharedRing::take_ready(ParticipantIndex by) const noexcept {
-  return is_pair() ? lane_.claim() : ready_.take(SlotState::ready, by);
+  if (is_pair()) [[likely]]
+    return lane_.claim();
+  return ready_.take(SlotState::ready, by);
 }
 
 Taken SharedRing::take_done(ParticipantIndex by) const noexcept {
-  return is_pair() ? lane_.collect() : done_.take(SlotState::done, by);
+  if (is_pair()) [[likely]]
+    return lane_.collect();
+  return done_.take(SlotState::done, by);
 }
 
 PutOutcome SharedRing::put_ready(SlotIndex slot, const SlotWord& word) const noexcept {
-  if (!is_pair()) return ready_.put(tag_of(word, slot));
+  if (!is_pair()) [[unlikely]]
+    return ready_.put(tag_of(word, slot));
   lane_.publish_ready();
   return PutOutcome::put;
 }
 
 PutOutcome SharedRing::put_done(SlotIndex slot, const SlotWord& word) const noexcept {
-  if (!is_pair()) return done_.put(tag_of(word, slot));
+  if (!is_pair()) [[unlikely]]
+    return done_.put(tag_of(word, slot));
   lane_.publish_done(slot, word);
   return PutOutcome::put;
 }
