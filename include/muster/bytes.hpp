@@ -62,7 +62,7 @@ class MUSTER_API Bytes {
   }
   ~Bytes() { reset(); }
 
-  [[nodiscard]] static Bytes copy_of(std::span<const std::byte> bytes);
+  [[nodiscard, gnu::hot]] static Bytes copy_of(std::span<const std::byte> bytes);
   [[nodiscard]] static Bytes copy_of(std::string_view text) {
     return copy_of(std::as_bytes(std::span(text)));
   }
@@ -120,18 +120,18 @@ class MUSTER_API Bytes {
       std::memcpy(inside_, other.inside_, kInsideBytes);
       other.size_ = 0;
     } else {
-      std::construct_at(&outside_, std::move(other.outside_));
-      other.reset();
+      take_outside(other);
     }
   }
 
   void reset() noexcept {
-    if (!is_inside()) {
-      std::destroy_at(&outside_);
-      std::fill_n(inside_, kInsideBytes, std::byte{0});
-    }
+    if (!is_inside()) drop_outside();
     size_ = 0;
   }
+
+  // Require: it is not inside. Not inline: small ones are many, and so are those who let go.
+  void take_outside(Bytes& other) noexcept;
+  void drop_outside() noexcept;
 
   std::size_t size_ = 0;
 

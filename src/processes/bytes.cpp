@@ -36,6 +36,16 @@ Bytes Bytes::view_of(std::span<const std::byte> bytes, std::shared_ptr<const voi
   return Bytes(bytes, std::move(owner));
 }
 
+[[gnu::noinline]] void Bytes::take_outside(Bytes& other) noexcept {
+  std::construct_at(&outside_, std::move(other.outside_));
+  other.reset();
+}
+
+[[gnu::noinline]] void Bytes::drop_outside() noexcept {
+  std::destroy_at(&outside_);
+  std::fill_n(inside_, kInsideBytes, std::byte{0});
+}
+
 Bytes Bytes::part(std::size_t offset, std::size_t count) const {
   MUSTER_ASSERT(offset <= size_);
   MUSTER_ASSERT(count <= size_ - offset);

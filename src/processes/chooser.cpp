@@ -47,8 +47,7 @@ std::string Chooser::strategy_name() const {
   return std::string(custom_ != nullptr ? custom_->name() : to_string(built_in_));
 }
 
-Member& Chooser::choose(const ProcessTask& task, Candidates among, Members all) {
-  if (among.size() == 1) return *among[0];
+Member& Chooser::choose_of_many(const ProcessTask& task, Candidates among, Members all) {
   const bool takes_turns = custom_ == nullptr && is_weighted(built_in_);
   if (custom_ != nullptr || looks_back(built_in_) || (takes_turns && turns_.are_measured())) {
     update_recent(all);
@@ -173,7 +172,7 @@ void Chooser::tell(const char* what, const Call& call) noexcept {
   }
 }
 
-void Chooser::note_done(const Member& member, Duration took) noexcept {
+void Chooser::tell_done(const Member& member, Duration took) noexcept {
   tell("on_task_complete()", [&](Strategy& custom) { custom.on_task_complete(member.id, took); });
 }
 

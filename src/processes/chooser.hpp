@@ -32,14 +32,18 @@ class Chooser {
   Chooser(const StrategyChoice& strategy, std::vector<double> weights, std::uint64_t seed);
 
   // One of `among`, of which there is one at least.
-  Member& choose(const ProcessTask& task, Candidates among, Members all);
+  Member& choose(const ProcessTask& task, Candidates among, Members all) {
+    return among.size() == 1 ? *among[0] : choose_of_many(task, among, all);
+  }
 
   // Requires: valid. Throws what a registered one's factory throws, and has changed nothing then.
   void set_strategy(const StrategyChoice& strategy, Members all);
   [[nodiscard]] std::string strategy_name() const;
 
   // What a strategy of the user's is told, if there is one.
-  void note_done(const Member& member, Duration took) noexcept;
+  void note_done(const Member& member, Duration took) noexcept {
+    if (custom_ != nullptr) tell_done(member, took);
+  }
   void note_added(const Member& member) noexcept;
   void note_removed(const Member& member) noexcept;
 
@@ -53,6 +57,8 @@ class Chooser {
   [[nodiscard]] static bool is_asking() noexcept;
 
  private:
+  Member& choose_of_many(const ProcessTask& task, Candidates among, Members all);
+  void tell_done(const Member& member, Duration took) noexcept;
   Member& take_turn(Candidates among, Members all);
   Member& next_of(Candidates among, std::size_t members);
   Member& weigh_shares(Candidates among);

@@ -95,12 +95,9 @@ std::vector<BadField> validate(const ProcessPoolOptions& options) {
 
 std::vector<BadField> validate(const ExecOptions& options) {
   using Limits = std::numeric_limits<std::int16_t>;
-  const bool has_priority = options.priority >= Limits::min() && options.priority <= Limits::max();
-  if (has_priority && !options.timeout && !options.retry)
-    return {};  // texts take longer than tasks
   Problems problems;
-  problems.add_unless(has_priority, "priority", std::to_string(options.priority),
-                      "must be from -32768 to 32767");
+  problems.add_unless(options.priority >= Limits::min() && options.priority <= Limits::max(),
+                      "priority", std::to_string(options.priority), "must be from -32768 to 32767");
   if (options.timeout) {
     problems.add_unless(*options.timeout > Duration::zero(), "timeout", text(*options.timeout),
                         "must be more than 0");

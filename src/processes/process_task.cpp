@@ -7,6 +7,8 @@
 
 namespace muster {
 
+ProcessTask::~ProcessTask() = default;
+
 void ProcessTask::attend(const FutureStateBase& goal, Time deadline) {
   supervisor_->attend({*this, goal}, deadline);
 }

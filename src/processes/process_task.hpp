@@ -50,15 +50,13 @@ struct TaskProgress {
 
 class ProcessTask final : public FutureState<Bytes> {
  public:
-  // A blank one: nothing is asked for yet.
-  explicit ProcessTask(std::shared_ptr<Supervisor> supervisor) noexcept
-      : FutureState<Bytes>(ExecutorId{0}), supervisor_(std::move(supervisor)) {}
-
-  void fill_in(std::string_view name, Bytes&& payload, ExecOptions&& options) {
-    order.name = name;
-    order.payload = std::move(payload);
-    order.options = std::move(options);
-  }
+  ProcessTask(std::shared_ptr<Supervisor> supervisor, std::string_view name, Bytes&& payload,
+              ExecOptions&& options)
+      : FutureState<Bytes>(ExecutorId{0}),
+        order{.name = std::string(name),
+              .payload = std::move(payload),
+              .options = std::move(options)},
+        supervisor_(std::move(supervisor)) {}
 
   // How it ended, one of them, under the supervisor's mutex; to be told when no lock is held, since
   // what follows the task may call the pool.
@@ -66,7 +64,7 @@ class ProcessTask final : public FutureState<Bytes> {
   void conclude(std::exception_ptr error) noexcept { set_error(std::move(error)); }
   void tell() noexcept { settle(); }
 
-  void attend(const FutureStateBase& goal, Time deadline) override;
+  [[gnu::hot]] void attend(const FutureStateBase& goal, Time deadline) override;
   void stir() noexcept override;
   bool cancel() override;
   [[nodiscard]] std::string name() const override { return order.name; }
@@ -74,8 +72,10 @@ class ProcessTask final : public FutureState<Bytes> {
 
   TaskOrder order;
   TaskProgress progress;
+  ProcessTask* next_verdict = nullptr;  // see verdicts.hpp
 
  private:
+  [[gnu::hot]] ~ProcessTask() override;
   void run() noexcept override;
   void drop_task() noexcept override {}
 
@@ -84,8 +84,5 @@ class ProcessTask final : public FutureState<Bytes> {
 };
 
 using TaskRef = FutureRef<ProcessTask>;
-
-// A task that has ended, and whose future is not told yet.
-using Verdict = TaskRef;
 
 }  // namespace muster

@@ -86,7 +86,7 @@ void Seat::leave() {
 }
 
 void Seat::collect_until_done(const Errand& errand, Time deadline) {
-  const unsigned looks = patience_.idle.spinning > Duration::zero() ? kLooksPerClock : 1;
+  const unsigned looks = spins() ? kLooksPerClock : 1;
   std::optional<IdleSpell> spell;
   while (!errand.is_done()) {
     if (look_for_results(looks)) {

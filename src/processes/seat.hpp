@@ -52,6 +52,9 @@ class Seat {
   Seat(const SharedSleepers& bell, Results& results, const Patience& patience) noexcept
       : bell_(bell), results_(results), patience_(patience) {}
 
+  // Whether waiters look again and again, by has_results_approx(), before they sleep.
+  [[nodiscard]] bool spins() const noexcept { return patience_.idle.spinning > Duration::zero(); }
+
   // What a waiter is here for: the result of a task, for the sake of something that may be settled
   // without it, or is that very task.
   struct Errand {
@@ -61,7 +64,7 @@ class Seat {
   };
 
   // Collects until the errand is done or `deadline` has passed, unless another has the seat.
-  void attend(const Errand& errand, Time deadline);
+  [[gnu::hot]] void attend(const Errand& errand, Time deadline);
   void attend_nested(const Errand& errand, Time deadline);
 
   // To be had before the clerk looks whether it is to stop.
@@ -71,10 +74,10 @@ class Seat {
   void serve_as_clerk(const SharedSleepers::Ticket& ticket);
 
  private:
-  void collect_until_done(const Errand& errand, Time deadline) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void collect_until_done(const Errand& errand, Time deadline) MUSTER_REQUIRES(mutex_);
   bool look_for_results(unsigned looks) MUSTER_REQUIRES(mutex_);
   void sleep_unless_results(const Errand& errand, std::int64_t longest_ns) MUSTER_REQUIRES(mutex_);
-  void leave() MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void leave() MUSTER_REQUIRES(mutex_);
 
   // Fixed at construction.
   const SharedSleepers& bell_;

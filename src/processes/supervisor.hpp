@@ -5,6 +5,10 @@
 // out of the workers' rings and gives their workers more: a thread that waits for a result, or the
 // *clerk* if none does. See seat.hpp for how they are woken.
 //
+// What every task passes through is marked [[gnu::hot]], and what few do [[gnu::cold]] or kept out
+// of line: so the former stand close together, here and in the layers below. After a silence that
+// decides how soon a task is back.
+//
 // Thread safety: public members from any thread.
 // Design note: docs/design/process_pool.md
 #pragma once
@@ -39,6 +43,7 @@
 #include "processes/member.hpp"
 #include "processes/member_lists.hpp"
 #include "processes/seat.hpp"
+#include "processes/verdicts.hpp"
 #include "processes/waiting_tasks.hpp"
 
 namespace muster {
@@ -57,8 +62,8 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   enum class Entry { by_policy, if_room };
 
   // None: there is no room, and it was to come in only if there was.
-  std::optional<Future<Bytes>> exec(std::string_view name, Bytes&& payload, ExecOptions&& options,
-                                    Entry entry);
+  [[gnu::hot]] std::optional<Future<Bytes>> exec(std::string_view name, Bytes&& payload,
+                                                 ExecOptions&& options, Entry entry);
 
   std::vector<Future<Bytes>> exec_many(std::string_view name, std::span<const Bytes> payloads,
                                        const ExecOptions& options);
@@ -67,7 +72,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   StopResult stop(const StopOptions& options);
 
   // From ProcessTask.
-  void attend(const Seat::Errand& errand, Time deadline);
+  [[gnu::hot]] void attend(const Seat::Errand& errand, Time deadline);
   void stir() noexcept { bell_.ring(); }
   bool cancel(ProcessTask& task);
 
@@ -96,24 +101,27 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
     TaskRef task;
     Future<Bytes> future;
   };
-  void check_command(std::string_view name, std::span<const Bytes> payloads) const;
-  NewTask make_task();
-  NewTask take_blank_task() MUSTER_REQUIRES(mutex_);
-  void prepare_blank_task() MUSTER_REQUIRES(mutex_);
+  [[gnu::cold]] void check_command(std::string_view name, std::span<const Bytes> payloads) const;
+  NewTask make_task(std::string_view name, Bytes&& payload, ExecOptions&& options);
   [[nodiscard]] std::uint32_t find_method(const TaskOrder& order) MUSTER_REQUIRES(mutex_);
+  [[nodiscard, gnu::cold]] std::vector<BadField> problems_of(const TaskOrder& order,
+                                                             bool is_method_known) const
+      MUSTER_REQUIRES(mutex_);
   std::optional<std::uint32_t> known_method(const std::string& name) MUSTER_REQUIRES(mutex_);
   void submit(TaskRef task, std::uint32_t method, std::exception_ptr refusal)
       MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
-  void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
-  void note_end(Member& member, const ProcessTask& task, Duration took) MUSTER_REQUIRES(mutex_);
-  void conclude(TaskRef task, Bytes&& value) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void note_end(Member& member, const ProcessTask& task, Duration took)
+      MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void conclude(TaskRef task, Bytes&& value) MUSTER_REQUIRES(mutex_);
+  void pass(TaskRef task) MUSTER_REQUIRES(mutex_);
   struct Mishap {
     FailureKind kind = FailureKind::error;
     std::string what;
     std::optional<ExitStatus> exit = {};
   };
-  void after_failure(TaskRef task, Mishap mishap) MUSTER_REQUIRES(mutex_);
+  [[gnu::cold]] void after_failure(TaskRef task, Mishap mishap) MUSTER_REQUIRES(mutex_);
   void bury(TaskRef task, const Mishap& mishap) MUSTER_REQUIRES(mutex_);
   void settle_with(TaskRef task, std::exception_ptr error) MUSTER_REQUIRES(mutex_);
   bool cancel_in_flight(ProcessTask& task) MUSTER_REQUIRES(mutex_);
@@ -123,29 +131,36 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] bool is_open() const MUSTER_REQUIRES(mutex_) {
     return state_ == PoolState::ready || state_ == PoolState::initializing;
   }
-  [[nodiscard]] std::exception_ptr why_closed() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] bool is_closed() const MUSTER_REQUIRES(mutex_) {
+    return !is_open() || nobody_is_left();
+  }
+  [[nodiscard, gnu::cold]] std::exception_ptr why_closed() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] std::size_t backlog() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool has_room() const MUSTER_REQUIRES(mutex_);
   std::exception_ptr find_room(std::string_view name) MUSTER_REQUIRES(mutex_);
+  [[gnu::cold]] std::exception_ptr make_room(std::string_view name) MUSTER_REQUIRES(mutex_);
   bool wait_for_room(Time deadline) MUSTER_REQUIRES(mutex_);
   bool drop_oldest() MUSTER_REQUIRES(mutex_);
   std::exception_ptr dropped(std::string_view name, WhenFull policy);
-  void note_backlog() MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void note_backlog() MUSTER_REQUIRES(mutex_);
 
   // Placing: supervisor_placing.cpp
   std::optional<unsigned> home_of(const ProcessTask& task) const MUSTER_REQUIRES(mutex_);
   Member* choose_for(const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void feed(Member& member, Time now) MUSTER_REQUIRES(mutex_);
-  bool send(Member& member, TaskRef& task, std::optional<Time> now) MUSTER_REQUIRES(mutex_);
+  [[gnu::noinline]] void feed_waiting(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] bool send(Member& member, TaskRef& task, std::optional<Time> now)
+      MUSTER_REQUIRES(mutex_);
   static std::optional<SharedBlocks::Number> lend(const Member& member, const Bytes& payload);
-  void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
-  TaskRef take_back(Member& member, Flight& flight) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] TaskRef take_back(Member& member, Flight& flight) MUSTER_REQUIRES(mutex_);
   void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
   void update_lists(Member& member) MUSTER_REQUIRES(mutex_);
-  static void refuse_strategies();
+  [[gnu::hot]] static void refuse_strategies();
 
   // Command workers: supervisor_commands.cpp
-  bool send_command(Member& member, TaskRef& task, Time now) MUSTER_REQUIRES(mutex_);
+  [[gnu::noinline]] bool send_command(Member& member, TaskRef& task, Time now)
+      MUSTER_REQUIRES(mutex_);
   TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
   void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);
   void note_command_end(Member& member, const ProcessTask& task) MUSTER_REQUIRES(mutex_);
@@ -156,30 +171,32 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // What workers are given ahead: supervisor_ahead.cpp
   static constexpr int kNoPriority = 1 << 16;  // above all
   [[nodiscard]] unsigned room_of(const Member& member) const MUSTER_REQUIRES(mutex_);
-  void note_pace(Member& member, Time now) MUSTER_REQUIRES(mutex_);
-  void recall(Member& member) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void note_pace(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  [[gnu::noinline]] void recall(Member& member) MUSTER_REQUIRES(mutex_);
   void recall_less_urgent(int priority) MUSTER_REQUIRES(mutex_);
   void recall_from_held_up(Time now) MUSTER_REQUIRES(mutex_);
   void share_with(Member& idle, Time now) MUSTER_REQUIRES(mutex_);
 
   // Results: supervisor_results.cpp
   unsigned take_results() MUSTER_REQUIRES(mutex_);
-  unsigned take_results_of(Member& member, Time now) MUSTER_REQUIRES(mutex_);
+  [[gnu::cold]] void punish(Member& member) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] unsigned take_results_of(Member& member, Time now) MUSTER_REQUIRES(mutex_);
   void feed_idle(Time now) MUSTER_REQUIRES(mutex_);
-  bool take_result(Member& member, const Settling& settling, Time now) MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] bool take_result(Member& member, const Settling& settling, Time now)
+      MUSTER_REQUIRES(mutex_);
   static std::optional<Bytes> value_of(const Member& member, const ProcessTask& task,
                                        const TaskResult& result);
   static std::optional<Bytes> keep_or_copy(const Member& member,
                                            const SharedBlocks::Stated& stated);
-  std::size_t collect() override;
+  [[gnu::hot]] std::size_t collect() override;
   [[nodiscard]] bool has_results() const override;
   [[nodiscard]] bool has_results_approx() const override;
-  void watch_rings() MUSTER_REQUIRES(mutex_);
+  [[gnu::hot]] void watch_rings() MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool is_collecting() const noexcept;  // by this thread
   void serve_as_clerk();
-  [[nodiscard]] bool have_results() const MUSTER_REQUIRES(mutex_);
-  std::vector<Verdict> take_verdicts() MUSTER_REQUIRES(mutex_);
-  void pronounce(std::vector<Verdict> verdicts);
+  [[nodiscard, gnu::hot]] bool have_results() const MUSTER_REQUIRES(mutex_);
+  Verdicts take_verdicts() MUSTER_REQUIRES(mutex_);
+  void pronounce(Verdicts verdicts);
 
   // Workers: supervisor_workers.cpp
   void launch(Member& member) MUSTER_REQUIRES(mutex_);
@@ -215,7 +232,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   void wait_for_events(Time until);
   std::unique_ptr<OutputCapture> make_capture();
   bool is_quiet() const MUSTER_REQUIRES(mutex_);
-  [[nodiscard]] bool nobody_is_left() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard, gnu::hot]] bool nobody_is_left() const MUSTER_REQUIRES(mutex_);
   void end_workers(Time deadline);
 
   // Fixed at construction.
@@ -234,7 +251,6 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   Seat seat_;  // taken before mutex_
 
   // By whoever has the seat.
-  std::vector<Verdict> spare_;  // an empty one with room
   struct {
     // Where results may come. Its own share of them: a worker may die while its ring is looked at.
     std::vector<std::shared_ptr<const WorkerSegment>> segments;
@@ -276,8 +292,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   PoolSnapshot::BackPressure pressure_ MUSTER_GUARDED_BY(mutex_);
   BackPressure back_pressure_ MUSTER_GUARDED_BY(mutex_) = BackPressure::off;
   DeadLetters dead_letters_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<Verdict> verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock
-  NewTask blank_task_ MUSTER_GUARDED_BY(mutex_);             // made when there was time for it
+  Verdicts verdicts_ MUSTER_GUARDED_BY(mutex_);  // to be said without the lock
   std::uint64_t next_task_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::uint64_t unsettled_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::uint64_t first_tasks_ MUSTER_GUARDED_BY(mutex_) = 0;  // of their workers

@@ -6,7 +6,7 @@
 
 namespace muster {
 
-// What is said to every task; null: the pool takes some.
+// What is said to every task. Requires: is_closed().
 std::exception_ptr Supervisor::why_closed() const {
   if (state_ == PoolState::uninitialized) {
     return std::make_exception_ptr(Stopped("the pool was not started: call start() first"));
@@ -14,7 +14,7 @@ std::exception_ptr Supervisor::why_closed() const {
   if (!is_open()) {
     return std::make_exception_ptr(Stopped("the pool was stopped, and takes no more tasks"));
   }
-  return nobody_is_left() ? std::make_exception_ptr(Stopped(kNobodyIsLeft)) : nullptr;
+  return std::make_exception_ptr(Stopped(kNobodyIsLeft));
 }
 
 std::size_t Supervisor::backlog() const {
@@ -22,12 +22,16 @@ std::size_t Supervisor::backlog() const {
 }
 
 bool Supervisor::has_room() const {
-  return is_collecting() || backlog() < options_.admission.max_queued;
+  return backlog() < options_.admission.max_queued || is_collecting();
 }
 
 // What is to be said to a task for which there is no room; null: there is some. What follows a task
 // is always let in: if it waited, nobody might collect what it waits for.
 std::exception_ptr Supervisor::find_room(std::string_view name) {
+  return has_room() ? nullptr : make_room(name);
+}
+
+std::exception_ptr Supervisor::make_room(std::string_view name) {
   const AdmissionOptions& limits = options_.admission;
   std::optional<Time> deadline;
   while (is_open()) {

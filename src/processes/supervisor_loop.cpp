@@ -103,13 +103,12 @@ StopResult Supervisor::stop(const StopOptions& options) {
         "that run on another pool, or stop it elsewhere");
   }
   const Time deadline = options.timeout ? deadline_after(*options.timeout) : Time::max();
-  std::vector<Verdict> verdicts;
+  Verdicts verdicts;
   {
     const MutexLock lock(mutex_);
     if (state_ == PoolState::uninitialized) state_ = PoolState::shut_down;
     if (state_ != PoolState::shut_down) state_ = PoolState::shutting_down;
     room_.notify_all();
-    blank_task_ = {};
     if (options.mode == Stop::discard) {
       discards_ = true;
       target_ = 0;
@@ -155,7 +154,7 @@ void Supervisor::end_workers(Time deadline) {
   bell_.sleepers().wake_all();
   if (loop_.joinable()) loop_.join();
   if (clerk_.joinable()) clerk_.join();
-  std::vector<Verdict> verdicts;
+  Verdicts verdicts;
   {
     const MutexLock lock(mutex_);
     spawner_.reset();

@@ -15,7 +15,8 @@ namespace muster {
 // Whom its key belongs to, if it has one and that one can run it.
 std::optional<unsigned> Supervisor::home_of(const ProcessTask& task) const {
   const ExecOptions& options = task.order.options;
-  if (!options.affinity || options.affinity_class == AffinityClass::none) return std::nullopt;
+  if (!options.affinity || options.affinity_class == AffinityClass::none) [[likely]]
+    return std::nullopt;
   const auto owner = ring_.worker_of(hash_key(*options.affinity));
   if (!owner) return std::nullopt;
   const Member& member = *members_[*owner];
@@ -29,7 +30,8 @@ Member* Supervisor::choose_for(const ProcessTask& task) {
   // Nobody is given a task ahead while another has none.
   const std::vector<Member*>& free = lists_.idle().empty() ? lists_.roomy() : lists_.idle();
   const std::string& capability = task.order.options.capability;
-  if (capability.empty()) return &chooser_.choose(task, free, members_);
+  if (capability.empty()) [[likely]]
+    return &chooser_.choose(task, free, members_);
   std::vector<Member*> able;
   for (Member* const member : free) {
     if (member->abilities->has_capability(capability)) able.push_back(member);
@@ -37,8 +39,12 @@ Member* Supervisor::choose_for(const ProcessTask& task) {
   return able.empty() ? nullptr : &chooser_.choose(task, able, members_);
 }
 
-// As many tasks as it may have, of those that wait.
+// As many tasks as it may have, of those that wait. Most often none does, and that is soon said.
 void Supervisor::feed(Member& member, Time now) {
+  if (!waiting_.empty()) feed_waiting(member, now);
+}
+
+void Supervisor::feed_waiting(Member& member, Time now) {
   while (member.takes_tasks() && member.in_flight < member.room && !waiting_.empty()) {
     const WaitingTasks::Taker taker{.worker = member.id,
                                     .capabilities = member.abilities->capabilities};
@@ -57,13 +63,14 @@ void Supervisor::feed(Member& member, Time now) {
 // True: it has it. False: it has no place for it now; or the task has failed, and is taken. Without
 // a time, the task comes straight from who sent it, and the clock can wait until the worker has it.
 bool Supervisor::send(Member& member, TaskRef& task, std::optional<Time> now) {
-  if (member.command != nullptr) return send_command(member, task, now.value_or(quick_now()));
+  if (member.command != nullptr) [[unlikely]]
+    return send_command(member, task, now.value_or(quick_now()));
   const TaskOrder& order = task->order;
   std::optional<std::uint32_t> method = task->progress.method;
-  if (task->progress.edition != member.abilities->edition) {
+  if (task->progress.edition != member.abilities->edition) [[unlikely]] {
     method = member.abilities->method(order.name);
   }
-  if (!method) {
+  if (!method) [[unlikely]] {
     after_failure(std::move(task), {.what = "worker " + std::to_string(member.id) +
                                             " has no task of this name any more"});
     return false;
@@ -75,7 +82,7 @@ bool Supervisor::send(Member& member, TaskRef& task, std::optional<Time> now) {
   contents.id = order.id;
   contents.flags = static_cast<std::uint16_t>(task->progress.attempts + 1);
   std::optional<SharedBlocks::Number> block;
-  if (order.payload.size() <= kInlinePayload) {
+  if (order.payload.size() <= kInlinePayload) [[likely]] {
     std::memcpy(contents.payload.data(), order.payload.span().data(), order.payload.size());
   } else {
     block = lend(member, order.payload);
@@ -83,7 +90,7 @@ bool Supervisor::send(Member& member, TaskRef& task, std::optional<Time> now) {
     contents.extent = *block + 1;
   }
   const Submitted submitted = RingProducer(member.segment->ring(), kPoolIndex).submit(contents);
-  if (submitted.outcome != SubmitOutcome::submitted) {
+  if (submitted.outcome != SubmitOutcome::submitted) [[unlikely]] {
     if (block) member.segment->blocks().put_back(*block);
     return false;
   }
@@ -102,7 +109,7 @@ void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
   task.progress.worker = member.id;
   task.progress.began = now;
   ++task.progress.attempts;
-  if (const auto& timeout = task.order.options.timeout) {
+  if (const auto& timeout = task.order.options.timeout) [[unlikely]] {
     const Time due = now + *timeout;
     const bool is_next = timeouts_.empty() || due < timeouts_.next();
     task.add_reference();
@@ -117,7 +124,7 @@ void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
 // What it has no longer, however that came.
 TaskRef Supervisor::take_back(Member& member, Flight& flight) {
   TaskRef task = std::move(flight.task);
-  if (flight.block) {
+  if (flight.block) [[unlikely]] {
     SharedBlocks& blocks = member.segment->blocks();
     blocks.payload_back(*flight.block);
     blocks.warm_next(task->order.payload.size());  // the next payload may come soon

@@ -17,8 +17,7 @@ thread_local const Supervisor* collects_for = nullptr;
 // another that is still to be said, here or further out; nobody else has those.
 class Saying {
  public:
-  explicit Saying(std::vector<Verdict>& verdicts) noexcept
-      : verdicts_(verdicts), outer_(innermost_) {
+  explicit Saying(Verdicts& verdicts) noexcept : verdicts_(verdicts), outer_(innermost_) {
     innermost_ = this;
   }
   ~Saying() { innermost_ = outer_; }
@@ -26,10 +25,7 @@ class Saying {
   Saying& operator=(const Saying&) = delete;
 
   void say_rest() {
-    while (next_ < verdicts_.size()) {
-      const Verdict verdict = std::move(verdicts_[next_++]);
-      verdict->tell();
-    }
+    while (!verdicts_.empty()) verdicts_.pop()->tell();
   }
 
   // Whatever this thread has begun to say.
@@ -42,9 +38,8 @@ class Saying {
  private:
   static thread_local Saying* innermost_;
 
-  std::vector<Verdict>& verdicts_;
+  Verdicts& verdicts_;
   Saying* const outer_;
-  std::size_t next_ = 0;
 };
 
 thread_local Saying* Saying::innermost_ = nullptr;
@@ -87,7 +82,8 @@ unsigned Supervisor::take_results() {
     taken += of_this;
     note_pace(member, now);  // and where it stands in the lists
     feed(member, now);
-    if (member.state == WorkerState::draining && member.in_flight == 0) order_to_stop(member);
+    if (member.state == WorkerState::draining && member.in_flight == 0) [[unlikely]]
+      order_to_stop(member);
   }
   if (taken == 0) return 0;
   recall_from_held_up(now);
@@ -118,12 +114,8 @@ unsigned Supervisor::take_results_of(Member& member, Time now) {
       ++taken;
       continue;
     }
-    if (is_result || member.segment->ring().damage() > 0) {
-      MUSTER_LOG(LogLevel::error, "worker " << member.id
-                                            << " has spoilt the memory it shares with its pool, "
-                                               "and is killed");
-      kill(member, EndReason::none);
-    }
+    if (is_result || member.segment->ring().damage() > 0) [[unlikely]]
+      punish(member);
     break;
   }
   if (taken > 0 && member.in_flight == 0) {
@@ -131,6 +123,13 @@ unsigned Supervisor::take_results_of(Member& member, Time now) {
     member.idle_since = now;
   }
   return taken;
+}
+
+void Supervisor::punish(Member& member) {
+  MUSTER_LOG(LogLevel::error, "worker " << member.id
+                                        << " has spoilt the memory it shares with its pool, "
+                                           "and is killed");
+  kill(member, EndReason::none);
 }
 
 // False: no correct worker can have left this.
@@ -143,36 +142,32 @@ bool Supervisor::take_result(Member& member, const Settling& settling, Time now)
   const Duration took =
       result.run_ns == kLongRun ? now - flight.task->progress.began : Duration(result.run_ns);
   std::optional<Bytes> value = value_of(member, *flight.task, result);
-  if (!value) return false;
+  if (!value) [[unlikely]]
+    return false;
   rings.release(settling);
   TaskRef task = take_back(member, flight);
   note_end(member, *task, took);
-  const bool is_good = status == ResultStatus::value || status == ResultStatus::part;
-  member.failed += is_good ? 0 : 1;
-  switch (status) {
-    case ResultStatus::value:
-    case ResultStatus::part:
-      conclude(std::move(task), *std::move(value));
-      return true;
-    case ResultStatus::cancelled:
-      task->progress.is_cancelled = true;
-      [[fallthrough]];
-    case ResultStatus::error:
-      after_failure(std::move(task), {.kind = FailureKind::error, .what = value->to_string()});
-      return true;
+  if (status == ResultStatus::value || status == ResultStatus::part) [[likely]] {
+    conclude(std::move(task), *std::move(value));
+    return true;
   }
-  after_failure(std::move(task), {.kind = FailureKind::error, .what = "a result of unknown kind"});
+  ++member.failed;
+  const bool is_known = status == ResultStatus::error || status == ResultStatus::cancelled;
+  task->progress.is_cancelled |= status == ResultStatus::cancelled;
+  after_failure(std::move(task),
+                {.kind = FailureKind::error,
+                 .what = is_known ? value->to_string() : "a result of unknown kind"});
   return true;
 }
 
 // Nothing: no correct worker says this.
 std::optional<Bytes> Supervisor::value_of(const Member& member, const ProcessTask& task,
                                           const TaskResult& result) {
-  if (result.extent != 0) {
+  if (result.extent != 0) [[unlikely]] {
     return keep_or_copy(member, {.block = result.extent - 1, .bytes = result.payload_bytes});
   }
   if (result.payload_bytes > kInlineResult) return std::nullopt;
-  if (static_cast<ResultStatus>(result.status) == ResultStatus::part) {
+  if (static_cast<ResultStatus>(result.status) == ResultStatus::part) [[unlikely]] {
     // Whoever sent the task has these bytes already.
     PayloadPart part;
     std::memcpy(&part, result.payload.data(), sizeof(part));
@@ -203,20 +198,20 @@ bool Supervisor::is_collecting() const noexcept {
 }
 
 // By those who do not have the seat. Whoever has it may wait for one of these.
-void Supervisor::pronounce(std::vector<Verdict> verdicts) {
-  if (verdicts.empty()) return;
+void Supervisor::pronounce(Verdicts verdicts) {
+  if (verdicts.empty()) [[likely]]
+    return;
   Saying(verdicts).say_rest();
   bell_.ring();
 }
 
-// Leaves the memory to those that come if there are none.
-std::vector<Verdict> Supervisor::take_verdicts() {
-  return verdicts_.empty() ? std::vector<Verdict>() : std::exchange(verdicts_, {});
+Verdicts Supervisor::take_verdicts() {
+  return std::move(verdicts_);  // which leaves none
 }
 
 // Settles outside of the lock: what follows a task may take its time, and may call the pool.
 std::size_t Supervisor::collect() {
-  std::vector<Verdict> verdicts;
+  Verdicts verdicts;
   {
     const MutexLock lock(mutex_);
     if (!have_results()) {
@@ -225,20 +220,17 @@ std::size_t Supervisor::collect() {
     }
     take_results();
     watch_rings();
-    verdicts = std::move(spare_);  // or a new one, if it waits for another result
-    verdicts.swap(verdicts_);
+    verdicts = take_verdicts();
   }
+  const std::size_t count = verdicts.size();
   const Supervisor* const before = std::exchange(collects_for, this);
   Saying(verdicts).say_rest();
   collects_for = before;
-  const std::size_t count = verdicts.size();
-  verdicts.clear();
-  spare_ = std::move(verdicts);
   return count;
 }
 
 void Supervisor::watch_rings() {
-  if (watched_.changes == lists_.changes_approx()) return;
+  if (!seat_.spins() || watched_.changes == lists_.changes_approx()) return;
   const std::vector<Member*>& busy = lists_.busy();
   if (watched_.segments.size() < busy.size()) watched_.segments.resize(busy.size());
   for (std::size_t i = 0; i < busy.size(); ++i) {

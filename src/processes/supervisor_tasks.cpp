@@ -38,27 +38,30 @@ void refuse(std::vector<BadField> bad) {
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
 }
 
+// Throws InvalidArgument. To look closely takes longer than most tasks.
+void check(const ExecOptions& options) {
+  const bool is_plain = options.priority == 0 && !options.timeout && !options.retry;
+  if (!is_plain) [[unlikely]]
+    refuse(validate(options));
+}
+
 }  // namespace
 
 std::optional<Future<Bytes>> Supervisor::exec(std::string_view name, Bytes&& payload,
                                               ExecOptions&& options, Entry entry) {
   refuse_strategies();
-  refuse(validate(options));
-  check_command(name, {&payload, 1});
-  NewTask made;
-  std::vector<Verdict> verdicts;
+  check(options);
+  if (options_.command) [[unlikely]]
+    check_command(name, {&payload, 1});
+  NewTask made = make_task(name, std::move(payload), std::move(options));
+  Verdicts verdicts;
   bool is_let_in = true;
   {
     const MutexLock lock(mutex_);
-    made = take_blank_task();
-    made.task->fill_in(name, std::move(payload), std::move(options));
     const std::uint32_t method = find_method(made.task->order);
-    is_let_in = entry != Entry::if_room || has_room();
-    if (is_let_in) {
-      std::exception_ptr refusal;
-      if (entry == Entry::by_policy) refusal = find_room(name);
-      submit(std::move(made.task), method, std::move(refusal));
-      prepare_blank_task();  // while the worker runs this one
+    is_let_in = entry == Entry::by_policy || has_room();
+    if (is_let_in) [[likely]] {
+      submit(std::move(made.task), method, find_room(name));
     } else {
       ++pressure_.rejected;
     }
@@ -72,17 +75,17 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
                                                  std::span<const Bytes> payloads,
                                                  const ExecOptions& options) {
   refuse_strategies();
-  refuse(validate(options));
-  check_command(name, payloads);
+  check(options);
+  if (options_.command) check_command(name, payloads);
   std::vector<TaskRef> tasks;
   std::vector<Future<Bytes>> futures;
   for (const Bytes& payload : payloads) {
-    NewTask made = make_task();  // NOLINT(clang-analyzer-*): references are counted
-    made.task->fill_in(name, Bytes(payload), ExecOptions(options));
+    // NOLINTNEXTLINE(clang-analyzer-*): references are counted
+    NewTask made = make_task(name, Bytes(payload), ExecOptions(options));
     tasks.push_back(std::move(made.task));
     futures.push_back(std::move(made.future));
   }
-  std::vector<Verdict> verdicts;
+  Verdicts verdicts;
   {
     const MutexLock lock(mutex_);
     std::uint32_t method = 0;
@@ -94,31 +97,17 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   return futures;
 }
 
-// Whether a program can be sent these at all. Throws InvalidArgument.
+// Whether a program can be sent these at all. Throws InvalidArgument. Requires: workers are such.
 void Supervisor::check_command(std::string_view name, std::span<const Bytes> payloads) const {
-  if (!options_.command) return;
   for (const Bytes& payload : payloads) refuse(command_problems(*options_.command, name, payload));
 }
 
-Supervisor::NewTask Supervisor::make_task() {
-  auto* const task = new ProcessTask(shared_from_this());
+Supervisor::NewTask Supervisor::make_task(std::string_view name, Bytes&& payload,
+                                          ExecOptions&& options) {
+  auto* const task =
+      new ProcessTask(shared_from_this(), name, std::move(payload), std::move(options));
   // One reference is the future's.
   return {TaskRef(task), Future<Bytes>{FutureRef<FutureState<Bytes>>(task)}};
-}
-
-Supervisor::NewTask Supervisor::take_blank_task() {
-  if (blank_task_.task) return std::exchange(blank_task_, {});
-  return make_task();  // NOLINT(clang-analyzer-*): as above
-}
-
-// If there is no memory the next one who needs it is told. A pool that is closed must not hold on
-// to itself by it.
-void Supervisor::prepare_blank_task() {
-  if (blank_task_.task || !is_open()) return;
-  try {
-    blank_task_ = make_task();
-  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see above
-  }
 }
 
 // `refusal`: why there is no room for it; null: there is.
@@ -127,7 +116,7 @@ void Supervisor::submit(TaskRef task, std::uint32_t method, std::exception_ptr r
   task->progress.method = method;
   task->progress.edition = abilities_ != nullptr ? abilities_->edition : 0;
   ++unsettled_;
-  if (refusal != nullptr) {
+  if (refusal != nullptr) [[unlikely]] {
     ++counts_.submitted;
     settle_with(std::move(task), std::move(refusal));
   } else {
@@ -137,12 +126,20 @@ void Supervisor::submit(TaskRef task, std::uint32_t method, std::exception_ptr r
 
 // Throws InvalidArgument. Its number in the abilities that are known.
 std::uint32_t Supervisor::find_method(const TaskOrder& order) {
+  const bool are_known = abilities_ != nullptr;
+  const std::optional<std::uint32_t> method = are_known ? known_method(order.name) : 0;
+  const bool is_plain =
+      order.options.capability.empty() && order.payload.size() <= options_.max_payload_bytes;
+  if (!method || !is_plain) [[unlikely]]
+    refuse(problems_of(order, method.has_value()));
+  return *method;
+}
+
+std::vector<BadField> Supervisor::problems_of(const TaskOrder& order, bool is_method_known) const {
   const std::string& capability = order.options.capability;
   std::vector<BadField> bad;
-  std::optional<std::uint32_t> method;
   if (abilities_ != nullptr) {
-    method = known_method(order.name);
-    if (!method) {
+    if (!is_method_known) {
       bad.push_back({"name", order.name, "must be a task that the workers have"});
     }
     const auto can = [&](const auto& member) {
@@ -158,8 +155,7 @@ std::uint32_t Supervisor::find_method(const TaskOrder& order) {
         {"payload", std::to_string(order.payload.size()) + " bytes",
          "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
   }
-  refuse(std::move(bad));
-  return method.value_or(0);
+  return bad;
 }
 
 // Requires: abilities are known.
@@ -173,13 +169,13 @@ std::optional<std::uint32_t> Supervisor::known_method(const std::string& name) {
 }
 
 void Supervisor::accept(TaskRef task) {
-  if (std::exception_ptr error = why_closed()) {
-    settle_with(std::move(task), std::move(error));
+  if (is_closed()) [[unlikely]] {
+    settle_with(std::move(task), why_closed());
     return;
   }
   ++counts_.submitted;
   const std::optional<Time> run_at = task->order.options.run_at;
-  if (run_at && *run_at > Time::clock::now()) {
+  if (run_at && *run_at > Time::clock::now()) [[unlikely]] {
     task->progress.state = TaskState::created;
     const bool is_next = delayed_.empty() || *run_at < delayed_.next();
     delayed_.push(*run_at, std::move(task));
@@ -232,8 +228,7 @@ void Supervisor::conclude(TaskRef task, Bytes&& value) {
   ++counts_.completed;
   --unsettled_;
   task->conclude(std::move(value));
-  verdicts_.push_back(std::move(task));
-  if (unsettled_ == 0) changed_.notify_all();
+  pass(std::move(task));
 }
 
 void Supervisor::settle_with(TaskRef task, std::exception_ptr error) {
@@ -241,8 +236,13 @@ void Supervisor::settle_with(TaskRef task, std::exception_ptr error) {
   ++counts_.failed;
   --unsettled_;
   task->conclude(std::move(error));
-  verdicts_.push_back(std::move(task));
-  if (unsettled_ == 0) changed_.notify_all();
+  pass(std::move(task));
+}
+
+// Only stop() waits for the last one.
+void Supervisor::pass(TaskRef task) {
+  verdicts_.push(std::move(task));
+  if (unsettled_ == 0 && !is_open()) changed_.notify_all();
 }
 
 void Supervisor::after_failure(TaskRef task, Mishap mishap) {
@@ -302,7 +302,7 @@ void Supervisor::bury(TaskRef task, const Mishap& mishap) {
 
 bool Supervisor::cancel(ProcessTask& task) {
   refuse_strategies();
-  std::vector<Verdict> verdicts;
+  Verdicts verdicts;
   bool is_done = false;
   {
     const MutexLock lock(mutex_);
@@ -370,7 +370,7 @@ std::vector<DeadLetter> Supervisor::dead_letters() const {
 // It stays if it cannot be run now: the workers do not know it any more, or the pool is closed.
 std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
   refuse_strategies();
-  std::vector<Verdict> verdicts;
+  Verdicts verdicts;
   std::optional<Future<Bytes>> future;
   {
     const MutexLock lock(mutex_);
@@ -378,10 +378,9 @@ std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
     if (letter == nullptr) return std::nullopt;
     ExecOptions options = letter->options;
     options.run_at.reset();
-    NewTask made = take_blank_task();
-    made.task->fill_in(letter->name, Bytes(letter->payload), std::move(options));
+    NewTask made = make_task(letter->name, Bytes(letter->payload), std::move(options));
     const std::uint32_t method = find_method(made.task->order);
-    if (why_closed() == nullptr) (void)dead_letters_.take(id);
+    if (!is_closed()) (void)dead_letters_.take(id);
     submit(std::move(made.task), method, nullptr);  // whether there is room or not
     future = std::move(made.future);
     verdicts = take_verdicts();

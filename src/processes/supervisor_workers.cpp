@@ -150,7 +150,8 @@ void Supervisor::launch_missing(Time now) {
 
 // All have died, and none is replaced.
 bool Supervisor::nobody_is_left() const {
-  return target_ > 0 && std::all_of(members_.begin(), members_.end(), [this](const auto& member) {
+  return lists_.ready() == 0 && target_ > 0 &&
+         std::all_of(members_.begin(), members_.end(), [this](const auto& member) {
            this->mutex_.is_held();
            return member->stays_down || member->id >= target_;
          });

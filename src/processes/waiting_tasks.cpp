@@ -168,8 +168,7 @@ void TasksByTime::push(Time due, TaskRef task) {
   tasks_.emplace(std::pair(due, id), std::move(task));
 }
 
-void TasksByTime::remove(ProcessTask& task) {
-  if (!task.progress.due) return;
+void TasksByTime::erase(ProcessTask& task) {
   const std::pair place(*task.progress.due, task.order.id);
   task.progress.due.reset();
   tasks_.erase(place);

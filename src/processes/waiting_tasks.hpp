@@ -99,8 +99,10 @@ class TasksByTime {
  public:
   void push(Time due, TaskRef task);
 
-  // If it is here.
-  void remove(ProcessTask& task);
+  // If it is here. Most tasks never are.
+  void remove(ProcessTask& task) {
+    if (task.progress.due) erase(task);
+  }
 
   [[nodiscard]] bool empty() const noexcept { return tasks_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
@@ -110,6 +112,8 @@ class TasksByTime {
   [[nodiscard]] TaskRef pop();
 
  private:
+  void erase(ProcessTask& task);
+
   std::map<std::pair<Time, std::uint64_t>, TaskRef> tasks_;  // by time and id
 };
 

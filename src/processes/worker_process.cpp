@@ -41,7 +41,8 @@ void fetch(std::span<const std::byte> payload) {
 
 // What a task gives that is its own payload, or some of it, need not go back: who sent it has it.
 std::optional<PayloadPart> part_of(std::span<const std::byte> payload, const Bytes& value) {
-  if (value.size() <= kInlineResult) return std::nullopt;
+  if (value.size() <= kInlineResult) [[likely]]
+    return std::nullopt;
   const std::less<const std::byte*> before;
   const std::byte* const first = value.span().data();
   const bool is_inside = !before(first, payload.data()) &&
@@ -140,6 +141,7 @@ Claim WorkerProcess::await_another() {
   const IdleTime patience = idle_time_of_worker(policy);
   // If one had to sleep for the last task, the next will not come soon, and whoever waits for the
   // result may need this CPU.
+  if (slept_) std::this_thread::yield();
   IdleSpell spell(slept_ ? without_spinning(patience) : patience, quick_now());
   unsigned looks = slept_ ? 1 : kLooksPerClock;
   slept_ = false;
@@ -170,7 +172,8 @@ Claim WorkerProcess::await_another() {
 void WorkerProcess::serve(const Claim& claim) {
   const TaskContents contents = worker_.contents(claim);
   const std::optional<std::span<const std::byte>> payload = payload_of(claim);
-  if (payload && contents.extent != 0) fetch(*payload);
+  if (payload && contents.extent != 0) [[unlikely]]
+    fetch(*payload);
   const std::vector<std::string>& names = registry_.names();
   const bool is_known = contents.method < names.size();
   Context context({.id = contents.id,
@@ -205,11 +208,13 @@ void WorkerProcess::serve(const Claim& claim) {
 TaskResult WorkerProcess::run_task(Context& context, std::uint32_t method,
                                    std::optional<std::span<const std::byte>> bytes) {
   try {
-    if (!bytes) throw std::runtime_error("the memory shared with the pool is damaged");
+    if (!bytes) [[unlikely]]
+      throw std::runtime_error("the memory shared with the pool is damaged");
     // Nothing is copied: what the task wants to keep it must copy itself.
     const Bytes payload = Bytes::view_of(*bytes, nullptr);
     const Bytes value = registry_.run(method, context, payload);
-    if (const auto part = part_of(*bytes, value)) return part_result(*part);
+    if (const auto part = part_of(*bytes, value)) [[unlikely]]
+      return part_result(*part);
     return result_of(ResultStatus::value, value);
   } catch (const std::exception& error) {
     return error_result(error.what());
@@ -220,7 +225,8 @@ TaskResult WorkerProcess::run_task(Context& context, std::uint32_t method,
 
 std::optional<std::span<const std::byte>> WorkerProcess::payload_of(const Claim& claim) const {
   const TaskContents& contents = worker_.contents(claim);
-  if (contents.extent == 0) return worker_.payload(claim);
+  if (contents.extent == 0) [[likely]]
+    return worker_.payload(claim);
   return segment_.blocks().read({.block = contents.extent - 1, .bytes = contents.payload_bytes});
 }
 
@@ -241,10 +247,13 @@ TaskResult WorkerProcess::result_of(ResultStatus status, const Bytes& value) {
   TaskResult result;
   result.status = static_cast<std::uint32_t>(status);
   result.payload_bytes = static_cast<std::uint32_t>(value.size());
-  if (value.size() <= kInlineResult) {
-    std::memcpy(result.payload.data(), value.span().data(), value.size());
-    return result;
-  }
+  if (value.size() > kInlineResult) [[unlikely]]
+    return result_in_block(result, value);
+  std::memcpy(result.payload.data(), value.span().data(), value.size());
+  return result;
+}
+
+TaskResult WorkerProcess::result_in_block(TaskResult result, const Bytes& value) {
   SharedBlocks& blocks = segment_.blocks();
   if (value.size() > blocks.bytes_each()) {
     return error_result("its result of " + std::to_string(value.size()) +

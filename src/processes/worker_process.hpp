@@ -39,23 +39,24 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   // Until the pool orders it to stop; the process's exit code.
-  int run();
+  [[gnu::hot]] int run();
 
  private:
   class Context;
 
   bool get_ready();
   [[nodiscard]] Claim await_claim();
-  [[nodiscard]] Claim await_another();
-  void serve(const Claim& claim);
+  [[nodiscard, gnu::hot]] Claim await_another();
+  [[gnu::hot]] void serve(const Claim& claim);
   // Without bytes: where its payload should be nothing can be.
   [[nodiscard]] TaskResult run_task(Context& context, std::uint32_t method,
                                     std::optional<std::span<const std::byte>> bytes);
   [[nodiscard]] TaskResult result_of(ResultStatus status, const Bytes& value);
+  [[nodiscard, gnu::noinline]] TaskResult result_in_block(TaskResult result, const Bytes& value);
   [[nodiscard]] std::optional<std::span<const std::byte>> payload_of(const Claim& claim) const;
-  [[nodiscard]] static TaskResult part_result(const PayloadPart& part);
+  [[nodiscard, gnu::noinline]] static TaskResult part_result(const PayloadPart& part);
   [[nodiscard]] SharedBlocks::Taken await_block(std::size_t bytes) const;
-  [[nodiscard]] TaskResult error_result(std::string_view what);
+  [[nodiscard, gnu::cold]] TaskResult error_result(std::string_view what);
   void beat_for_ever();
   void beat();
 

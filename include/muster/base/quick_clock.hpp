@@ -20,7 +20,7 @@
 
 namespace muster {
 
-MUSTER_API Time quick_now() noexcept;
+[[gnu::hot]] MUSTER_API Time quick_now() noexcept;
 
 // What a counter says about the time, from how it compared with a clock before. A value of the
 // looking thread's; no clock, no counter.

@@ -61,7 +61,7 @@ class MUSTER_API PairLane {
   void keep_positions_in(PairPositions& own) noexcept;
 
   // The next slot, to be written; empty if its last task is not released yet.
-  [[nodiscard]] Taken take_free() const noexcept;
+  [[nodiscard, gnu::hot]] Taken take_free() const noexcept;
 
   // The slot of the last take_free() is ready.
   void publish_ready() const noexcept;
@@ -71,14 +71,14 @@ class MUSTER_API PairLane {
   [[nodiscard]] Taken take_back() const noexcept;
 
   // The oldest task that is ready.
-  [[nodiscard]] Taken claim() const noexcept;
+  [[nodiscard, gnu::hot]] Taken claim() const noexcept;
 
   // The slot is done; `word` is what stands there.
   void publish_done(SlotIndex slot, const SlotWord& word) const noexcept;
 
   // The oldest task that was submitted, if it is done. One that a dead worker had claimed holds
   // back those behind it until it is released.
-  [[nodiscard]] Taken collect() const noexcept;
+  [[nodiscard, gnu::hot]] Taken collect() const noexcept;
 
   // Racy: would collect() find something?
   [[nodiscard]] bool has_done() const noexcept {

@@ -50,7 +50,7 @@ class MUSTER_API RingProducer {
 
   // Puts one task in and wakes one who waits for work. An extent that this producer holds goes with
   // it; if there is no room, or the task is refused, it is still held.
-  [[nodiscard]] Submitted submit(const TaskContents& contents) const noexcept;
+  [[nodiscard, gnu::hot]] Submitted submit(const TaskContents& contents) const noexcept;
 
   // The same for several, in order, waking as many. `places` is as long as `tasks`, or empty.
   [[nodiscard]] BatchSubmitted submit_batch(std::span<const TaskContents> tasks,
@@ -64,7 +64,7 @@ class MUSTER_API RingProducer {
   CancelOutcome cancel(const TaskPlace& place) const noexcept;
 
  private:
-  [[nodiscard]] Submitted submit_quietly(const TaskContents& contents) const noexcept;
+  [[nodiscard, gnu::hot]] Submitted submit_quietly(const TaskContents& contents) const noexcept;
 
   const SharedRing& ring_;
   ParticipantIndex index_;

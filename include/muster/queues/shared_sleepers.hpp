@@ -56,10 +56,10 @@ class MUSTER_API SharedSleepers {
   void withdraw(const Ticket& ticket) const noexcept;
 
   // Sleeps until woken, or so long (kForever: without end). Look again after either.
-  SleepOutcome park(const Ticket& ticket, std::int64_t timeout_ns) const noexcept;
+  [[gnu::hot]] SleepOutcome park(const Ticket& ticket, std::int64_t timeout_ns) const noexcept;
 
   // After publishing something: wakes up to `most` sleepers, and says how many there were.
-  std::uint32_t wake(std::uint32_t most) const noexcept;
+  [[gnu::hot]] std::uint32_t wake(std::uint32_t most) const noexcept;
 
   // For whoever sweeps: nobody wakes the dead one any more.
   void forget(ParticipantIndex dead) const noexcept { clear_bit(dead); }

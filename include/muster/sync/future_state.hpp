@@ -77,7 +77,7 @@ class MUSTER_API FutureStateBase {
 
   // False if `deadline` passed first. A worker begins the awaited task itself, if that is of its
   // own pool, and is stood in for if it has to wait for long.
-  bool wait(std::optional<Time> deadline);
+  [[gnu::hot]] bool wait(std::optional<Time> deadline);
 
   // Runs the task unless somebody has begun or cancelled it.
   void run_if_unclaimed() noexcept {
@@ -133,7 +133,7 @@ class MUSTER_API FutureStateBase {
 
   // relaxed: whoever adds one has one.
   void add_reference() noexcept { references_.fetch_add(1, relaxed); }
-  void drop_reference() noexcept;
+  [[gnu::hot]] void drop_reference() noexcept;
 
   // What its options call the task, or nothing.
   [[nodiscard]] virtual std::string name() const { return {}; }
@@ -161,7 +161,7 @@ class MUSTER_API FutureStateBase {
     return claim_.exchange(kClaimed, relaxed) == kUnclaimed;
   }
 
-  void settle() noexcept;
+  [[gnu::hot]] void settle() noexcept;
   void settle_with(std::exception_ptr error) noexcept {
     set_error(std::move(error));
     settle();
@@ -237,6 +237,9 @@ class FutureRef {
     state_->add_reference();
     return FutureRef(state_);
   }
+
+  // The caller's from now on. Empty: null.
+  [[nodiscard]] State* release() noexcept { return std::exchange(state_, nullptr); }
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
   State* operator->() const noexcept { return state_; }
