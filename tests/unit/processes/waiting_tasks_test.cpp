@@ -16,8 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TaskRef waiting(std::uint64_t id, ExecOptions options = {}) {
-  auto* const task = new ProcessTask(nullptr);
-  task->fill_in("", Bytes(), ExecOptions(options));
+  auto* const task = new ProcessTask(nullptr, "", Bytes(), std::move(options));
   task->order.id = id;
   task->progress.state = TaskState::queued;
   task->drop_reference();  // that of a future: there is none
