@@ -106,12 +106,16 @@ WaitingJob JobNode::for_lane(WaitingJob job) const {
 
 void JobNode::add_schedule(std::string_view name, Pool& pool, const CronSchedule& schedule,
                            MissedRuns missed_runs, EncodedJob job) {
+  const MutexLock lock(defining_);
   std::vector<BadField> bad = problems_of(name);
   const auto is_same = [name](const Schedule& other) { return other.name == name; };
   if (std::ranges::any_of(schedules_, is_same)) {
     bad.push_back({"schedule", std::string(name), "is there already"});
   }
-  if (is_started_) bad.push_back({"schedule", std::string(name), "must be made before start()"});
+  // relaxed: set under the lock.
+  if (is_started_.load(relaxed)) {
+    bad.push_back({"schedule", std::string(name), "must be made before start()"});
+  }
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
   (void)new_job(pool, job, wall_now());  // whether it can be enqueued
   schedules_.push_back({.name = std::string(name),
@@ -122,10 +126,15 @@ void JobNode::add_schedule(std::string_view name, Pool& pool, const CronSchedule
 }
 
 JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
+  const MutexLock defining(defining_);
   std::vector<BadField> bad = validate(setup);
   for (BadField& problem : problems_of(name)) bad.push_back(std::move(problem));
+  // Nobody else writes it.
   if (pools_.contains(name)) bad.push_back({"pool", std::string(name), "is defined already"});
-  if (is_started_) bad.push_back({"pool", std::string(name), "must be defined before start()"});
+  // relaxed: set under the lock.
+  if (is_started_.load(relaxed)) {
+    bad.push_back({"pool", std::string(name), "must be defined before start()"});
+  }
   if (runners_ + setup.concurrency > Store::kMostRunners) {
     bad.push_back({"concurrency", std::to_string(setup.concurrency),
                    "must leave at most 65536 instances in all"});
@@ -165,8 +174,11 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
     }
   }
   Pool& made = *pool;
-  by_number_.emplace(record.number, &made);
-  pools_.emplace(name, std::move(pool));
+  {
+    const MutexLock lock(defined_);
+    by_number_.emplace(record.number, &made);
+    pools_.emplace(name, std::move(pool));
+  }
   if (shared_ == nullptr) {
     std::set<std::uint32_t> all;
     for (std::uint32_t index = 0; index < made.concurrency; ++index) all.insert(index);
@@ -176,6 +188,7 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
 }
 
 JobNode::Pool& JobNode::pool(std::string_view name) const {
+  const MutexLock lock(defined_);
   const auto found = pools_.find(name);
   if (found != pools_.end()) return *found->second;
   throw InvalidArgument({.field = "pool", .value = to_utf8(name), .rule = "must be defined first"});
@@ -186,12 +199,23 @@ const JobPoolSetup& JobNode::setup_of(std::string_view name) const {
 }
 
 JobNode::Pool& JobNode::pool_of(PoolNumber number) const {
+  const MutexLock lock(defined_);
   return *by_number_.at(number);
 }
 
+std::vector<JobNode::Pool*> JobNode::defined() const {
+  const MutexLock lock(defined_);
+  std::vector<Pool*> all;
+  for (const auto& [name, pool] : pools_) all.push_back(pool.get());
+  return all;
+}
+
 void JobNode::start() {
-  if (is_started_) throw InvalidArgument({"start()", "called twice", "must be called once"});
-  is_started_ = true;
+  const MutexLock defining(defining_);
+  // relaxed: who looks without the lock was set in motion behind this, or is this very thread.
+  if (is_started_.exchange(true, relaxed)) {
+    throw InvalidArgument({"start()", "called twice", "must be called once"});
+  }
   take_up_schedules();
   unsigned isolated = 0;
   for (const auto& [name, pool] : pools_) {
@@ -330,7 +354,8 @@ bool JobNode::wait_changed(Pool& pool, Time deadline) {
 // What still runs at the deadline, or cannot be settled by then, is waited for by the destructor.
 std::size_t JobNode::stop(Time deadline) {
   stopping_.request_stop();
-  for (const auto& [name, pool] : pools_) {
+  const std::vector<Pool*> pools = defined();
+  for (Pool* const pool : pools) {
     std::vector<std::stop_source> stops;
     {
       const MutexLock lock(pool->mutex);
@@ -342,7 +367,7 @@ std::size_t JobNode::stop(Time deadline) {
     request_all(stops);
   }
   std::size_t running = 0;
-  for (const auto& [name, pool] : pools_) {
+  for (Pool* const pool : pools) {
     const MutexLock lock(pool->mutex);
     const auto is_running = [](const Instance& instance) { return instance.running != 0; };
     while (std::ranges::any_of(pool->instances, is_running)) {
@@ -350,12 +375,19 @@ std::size_t JobNode::stop(Time deadline) {
     }
     running += static_cast<std::size_t>(std::ranges::count_if(pool->instances, is_running));
   }
-  if (running > 0 || is_ended_) return running;
+  if (running == 0) end(deadline);
+  return running;
+}
+
+// Requires: no job runs, and none will.
+void JobNode::end(Time deadline) {
+  const MutexLock one_at_a_time(ending_);
+  if (is_ended_) return;
   if (keepers_ != nullptr) (void)keepers_->stop();
   if (workers_ != nullptr) (void)workers_->stop();
   const Time last = std::min(deadline, real_clock().now() + kLastSettlements);
   const bool is_settled = commits_->wait_settled(last);
-  if (!is_settled && deadline != Time::max()) return 0;
+  if (!is_settled && deadline != Time::max()) return;
   (void)tell_untold();
   commits_->stop();
   // The node was alive until here: nobody else was to run what it had.
@@ -363,14 +395,13 @@ std::size_t JobNode::stop(Time deadline) {
   if (watcher_.joinable()) {
     shared_->call();
     while (!watch_ended_.load(acquire)) {  // sync(watch-ended): pairs with the store in watch()
-      if (real_clock().now() >= deadline) return 0;
+      if (real_clock().now() >= deadline) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     watcher_.join();
   }
   if (shared_ != nullptr) shared_->leave();
   is_ended_ = true;
-  return 0;
 }
 
 }  // namespace muster

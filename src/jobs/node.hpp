@@ -70,6 +70,7 @@ class JobNode final : private GroupCommit::Listener {
   JobNode& operator=(const JobNode&) = delete;
 
   // Throws InvalidArgument, also if there is one of this name already or the node has started.
+  // Other pools may be in use meanwhile.
   Pool& define(std::string_view name, JobPoolSetup setup);
 
   // Throws InvalidArgument if it was not defined.
@@ -93,7 +94,8 @@ class JobNode final : private GroupCommit::Listener {
   std::size_t run_due();
 
   // Starts no more jobs, asks those that run to stop, and waits for them. Says how many still run
-  // at the deadline; they are waited for when the node goes. Safe twice.
+  // at the deadline; they are waited for when the node goes. Safe twice, also at once: whoever
+  // comes second waits for the first to end it.
   std::size_t stop(Time deadline);
 
   // Clients: node_enqueue.cpp, node_clients.cpp
@@ -244,6 +246,8 @@ class JobNode final : private GroupCommit::Listener {
   static void fill_in(const Pool& pool, std::span<NewJob> jobs, std::span<const Inserted> inserted,
                       std::vector<std::size_t> ahead, EnqueueManyResult& answer);
   [[nodiscard]] Pool& pool_of(PoolNumber number) const;
+  [[nodiscard]] std::vector<Pool*> defined() const;
+  void end(Time deadline);
 
   // Fixed at construction.
   const Options options_;
@@ -251,13 +255,21 @@ class JobNode final : private GroupCommit::Listener {
   const std::unique_ptr<Store> store_;
   SharedStore* const shared_;  // null: it is all ours
 
-  // Written by define() and start(), before anything runs.
   const std::set<JobSeq> interrupted_;  // by the death of the last process
+
+  // Held by whoever defines or starts. Taken before any other.
+  Mutex defining_;
+  std::uint32_t runners_ MUSTER_GUARDED_BY(defining_) = 0;
+
+  // Written by define() under this lock, and constant from start() on: whatever that sets in motion
+  // looks at them without it. Others may enqueue before.
+  mutable Mutex defined_;
   std::map<std::string, std::unique_ptr<Pool>, std::less<>> pools_;
   std::map<PoolNumber, Pool*> by_number_;
-  std::uint32_t runners_ = 0;
-  bool is_started_ = false;
-  bool is_ended_ = false;
+
+  // Held by whoever ends it.
+  Mutex ending_;
+  bool is_ended_ MUSTER_GUARDED_BY(ending_) = false;
 
   // Who runs by hand, only.
   bool is_running_due_ = false;
@@ -269,6 +281,7 @@ class JobNode final : private GroupCommit::Listener {
   std::vector<Schedule> schedules_;
 
   // Any thread.
+  Atomic<bool> is_started_ = false;
   std::stop_source stopping_;
   Atomic<bool> beats_soon_;
   Atomic<bool> watch_stops_;

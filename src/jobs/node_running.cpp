@@ -100,7 +100,9 @@ std::size_t JobNode::run_due() {
   if (options_.mode == JobsMode::threads) {
     throw InvalidArgument({"mode", "threads", "must be one without threads for run_due()"});
   }
-  if (!is_started_) throw InvalidArgument({"run_due()", "called", "must be called after start()"});
+  // relaxed: who runs by hand has started it, on this thread.
+  if (!is_started_.load(relaxed))
+    throw InvalidArgument({"run_due()", "called", "must be called after start()"});
   tick();
   std::size_t count = 0;
   for (std::size_t before = 0;;) {
@@ -118,7 +120,9 @@ std::size_t JobNode::run_due() {
 
 // A handler may enqueue others; those are run when it has ended.
 void JobNode::run_as_enqueued() {
-  if (options_.mode != JobsMode::as_enqueued || !is_started_ || is_running_due_) return;
+  if (options_.mode != JobsMode::as_enqueued) return;
+  // relaxed: as in run_due().
+  if (!is_started_.load(relaxed) || is_running_due_) return;
   is_running_due_ = true;
   (void)run_due();
   is_running_due_ = false;

@@ -124,7 +124,7 @@ void JobNode::tell_dead(Pool& pool, DeadNews news) {
 // By a thread that does not commit. False: there was none.
 bool JobNode::tell_untold() {
   bool has_told = false;
-  for (const auto& [name, pool] : pools_) {
+  for (Pool* const pool : defined()) {
     std::vector<DeadNews> untold;
     {
       const MutexLock lock(pool->mutex);

@@ -244,6 +244,38 @@ TEST_P(JobPoolLifeTest, ManyThreadsEnqueueAtOnceAndEachJobIsRunOnce) {
   EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 50U);
 }
 
+TEST_P(JobPoolLifeTest, PoolsMayBeDefinedWhileOthersAreUsed) {
+  constexpr int kJobs = 60;
+  const auto client = jobs_->define<Note>("notes", noting());
+  {
+    const std::jthread user([&client] {
+      for (int i = 0; i < kJobs; ++i) {
+        const std::string id = std::to_string(i);
+        (void)client.enqueue({.id = id, .event = {"x", i}}, Durability::written);
+      }
+    });
+    for (int i = 0; i < 20; ++i) (void)jobs_->define<Note>("pool" + std::to_string(i), noting());
+  }
+  jobs_->start();
+  ASSERT_EQ(client.drain(20s), DrainOutcome::drained);
+  EXPECT_EQ(witness_.seen().size(), static_cast<std::size_t>(kJobs));
+}
+
+TEST_P(JobPoolLifeTest, SeveralMayStopAtOnce) {
+  const auto client = jobs_->define<Note>("notes", noting());
+  jobs_->start();
+  for (int i = 0; i < 20; ++i) (void)client.enqueue({.event = {"x", i}});
+  std::atomic<std::size_t> unfinished = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&] { unfinished += jobs_->stop({.timeout = 20s}).unfinished; });
+    }
+  }
+  EXPECT_EQ(unfinished, 0U);
+  EXPECT_EQ(jobs_->stop({.timeout = 1s}).unfinished, 0U) << "and once more";
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, JobPoolLifeTest,
                          ::testing::Values("memory", "sqlite", "postgresql"),
                          [](const auto& store) { return std::string(store.param); });
