@@ -25,7 +25,7 @@
 // StoreFailure what the store could not do; nothing has happened then. On PostgreSQL an enqueue
 // that throws because its connection is lost may have happened: the same id once more tells.
 //
-// Thread safety: define() and start() by one thread; everything else from any. Clients may be
+// Thread safety: everything from any thread, but the modes for tests are for one. Clients may be
 // copied. Lifetime: a client must not outlive its Jobs. Handlers are called on threads of the Jobs,
 // whose destructor waits for them. Guide: docs/guides/jobs.md
 #pragma once
@@ -232,7 +232,8 @@ class MUSTER_API Jobs {
   [[nodiscard]] NoticeStream subscribe(std::size_t capacity = 1024);
 
   // Begins no more jobs, asks those that run to stop, and waits for them. What is still running
-  // after the timeout is counted, and waited for by the destructor. Safe twice, and unstarted.
+  // after the timeout is counted, and waited for by the destructor. Safe twice, also at once, and
+  // unstarted.
   JobsStopReport stop(const JobsStopOptions& options = {});
 
  private:

@@ -264,7 +264,7 @@ TEST_P(JobPoolLifeTest, PoolsMayBeDefinedWhileOthersAreUsed) {
 TEST_P(JobPoolLifeTest, SeveralMayStopAtOnce) {
   const auto client = jobs_->define<Note>("notes", noting());
   jobs_->start();
-  for (int i = 0; i < 20; ++i) (void)client.enqueue({.event = {"x", i}});
+  for (int i = 0; i < 20; ++i) (void)client.enqueue({.id = std::to_string(i), .event = {"x", i}});
   std::atomic<std::size_t> unfinished = 0;
   {
     std::vector<std::jthread> threads;
