@@ -125,6 +125,34 @@ void JobNode::add_schedule(std::string_view name, Pool& pool, const CronSchedule
                         .job = std::move(job)});
 }
 
+// As the store knows it.
+void JobNode::furnish(Pool& pool, const PoolRecord& record) {
+  const MutexLock lock(pool.mutex);
+  pool.number = record.number;
+  pool.concurrency = record.concurrency;
+  pool.is_paused = record.is_paused;
+  pool.turn = static_cast<std::uint32_t>(record.jobs);
+  const JobRateLimits& limits = pool.setup.limits;
+  if (shared_ == nullptr || limits.scope == JobRateLimits::Scope::node) {
+    if (limits.pool) pool.bucket.emplace(*limits.pool, clock_.now());
+    if (limits.key) pool.key_buckets.emplace(*limits.key);
+  }
+  pool.clock_offset = clock_offset();
+  pool.random = Random(static_cast<std::uint64_t>(record.number) + record.jobs);
+  for (std::uint32_t index = 0; index < pool.concurrency; ++index) {
+    Instance& instance = pool.instances.emplace_back();
+    instance.index = index;
+    instance.is_held = shared_ == nullptr;
+    instance.lane = Lane(pool.setup.order);
+    instance.runner = runners_++;
+  }
+  for (const PoolRecord::Instance& known : record.instances) {
+    if (known.index >= pool.instances.size()) continue;  // there were more once
+    pool.instances[known.index].processed = known.processed;
+    pool.instances[known.index].is_paused = known.is_paused;
+  }
+}
+
 JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
   const MutexLock defining(defining_);
   std::vector<BadField> bad = validate(setup);
@@ -147,32 +175,7 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
                                             << ", not " << pool->setup.concurrency
                                             << ", as long as other nodes run it so");
   }
-  {
-    const MutexLock lock(pool->mutex);
-    pool->number = record.number;
-    pool->concurrency = record.concurrency;
-    pool->is_paused = record.is_paused;
-    pool->turn = static_cast<std::uint32_t>(record.jobs);
-    const JobRateLimits& limits = pool->setup.limits;
-    if (shared_ == nullptr || limits.scope == JobRateLimits::Scope::node) {
-      if (limits.pool) pool->bucket.emplace(*limits.pool, clock_.now());
-      if (limits.key) pool->key_buckets.emplace(*limits.key);
-    }
-    pool->clock_offset = clock_offset();
-    pool->random = Random(static_cast<std::uint64_t>(record.number) + record.jobs);
-    for (std::uint32_t index = 0; index < pool->concurrency; ++index) {
-      Instance& instance = pool->instances.emplace_back();
-      instance.index = index;
-      instance.is_held = shared_ == nullptr;
-      instance.lane = Lane(pool->setup.order);
-      instance.runner = runners_++;
-    }
-    for (const PoolRecord::Instance& known : record.instances) {
-      if (known.index >= pool->instances.size()) continue;  // there were more once
-      pool->instances[known.index].processed = known.processed;
-      pool->instances[known.index].is_paused = known.is_paused;
-    }
-  }
+  furnish(*pool, record);
   Pool& made = *pool;
   {
     const MutexLock lock(defined_);

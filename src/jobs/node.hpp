@@ -246,6 +246,7 @@ class JobNode final : private GroupCommit::Listener {
   static void fill_in(const Pool& pool, std::span<NewJob> jobs, std::span<const Inserted> inserted,
                       std::vector<std::size_t> ahead, EnqueueManyResult& answer);
   [[nodiscard]] Pool& pool_of(PoolNumber number) const;
+  void furnish(Pool& pool, const PoolRecord& record) MUSTER_REQUIRES(defining_);
   [[nodiscard]] std::vector<Pool*> defined() const;
   void end(Time deadline);
 

@@ -31,6 +31,13 @@
 
 namespace muster {
 
+// A method that was asked for, in abilities of this edition.
+struct KnownMethod {
+  std::uint64_t edition = 0;
+  std::string name;
+  std::uint32_t method = 0;
+};
+
 // What a worker's program can do, as it said when it was ready.
 struct Abilities {
   struct Hash {

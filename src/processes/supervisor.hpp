@@ -45,6 +45,7 @@
 #include "processes/seat.hpp"
 #include "processes/verdicts.hpp"
 #include "processes/waiting_tasks.hpp"
+#include "processes/watched_rings.hpp"
 
 namespace muster {
 
@@ -191,7 +192,6 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[gnu::hot]] std::size_t collect() override;
   [[nodiscard]] bool has_results() const override;
   [[nodiscard]] bool has_results_approx() const override;
-  [[gnu::hot]] void watch_rings() MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool is_collecting() const noexcept;  // by this thread
   void serve_as_clerk();
   [[nodiscard, gnu::hot]] bool have_results() const MUSTER_REQUIRES(mutex_);
@@ -248,15 +248,8 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // Held by whoever ends the workers, for others to wait. Taken before mutex_.
   Mutex ending_;
 
-  Seat seat_;  // taken before mutex_
-
-  // By whoever has the seat.
-  struct {
-    // Where results may come. Its own share of them: a worker may die while its ring is looked at.
-    std::vector<std::shared_ptr<const WorkerSegment>> segments;
-    std::size_t count = 0;      // of these; the others are left for next time
-    std::uint64_t changes = 0;  // of the list, when these were written down
-  } watched_;
+  Seat seat_;             // taken before mutex_
+  WatchedRings watched_;  // by whoever has the seat
 
   // Guarded by mutex_.
   mutable Mutex mutex_;
@@ -271,11 +264,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   std::uint64_t next_run_ MUSTER_GUARDED_BY(mutex_) = 1;
   std::shared_ptr<const Abilities> abilities_ MUSTER_GUARDED_BY(mutex_);  // of the last to be ready
   std::uint64_t editions_ MUSTER_GUARDED_BY(mutex_) = 0;                  // of abilities
-  struct NamedMethod {
-    std::uint64_t edition = 0;
-    std::string name;
-    std::uint32_t method = 0;
-  } last_method_ MUSTER_GUARDED_BY(mutex_);  // of the last task; the next is often the same
+  KnownMethod last_method_ MUSTER_GUARDED_BY(mutex_);  // often the next one's, too
   HashRing ring_ MUSTER_GUARDED_BY(mutex_);
   Chooser chooser_ MUSTER_GUARDED_BY(mutex_);
   Random random_ MUSTER_GUARDED_BY(mutex_);

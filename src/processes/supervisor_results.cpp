@@ -215,11 +215,11 @@ std::size_t Supervisor::collect() {
   {
     const MutexLock lock(mutex_);
     if (!have_results()) {
-      watch_rings();
+      if (seat_.spins()) watched_.update(lists_);
       return 0;
     }
     take_results();
-    watch_rings();
+    if (seat_.spins()) watched_.update(lists_);
     verdicts = take_verdicts();
   }
   const std::size_t count = verdicts.size();
@@ -229,24 +229,8 @@ std::size_t Supervisor::collect() {
   return count;
 }
 
-void Supervisor::watch_rings() {
-  if (!seat_.spins() || watched_.changes == lists_.changes_approx()) return;
-  const std::vector<Member*>& busy = lists_.busy();
-  if (watched_.segments.size() < busy.size()) watched_.segments.resize(busy.size());
-  for (std::size_t i = 0; i < busy.size(); ++i) {
-    // Most often it is the same as before; to share it costs more than to look.
-    if (watched_.segments[i] != busy[i]->segment) watched_.segments[i] = busy[i]->segment;
-  }
-  watched_.count = busy.size();
-  watched_.changes = lists_.changes_approx();
-}
-
 bool Supervisor::has_results_approx() const {
-  if (watched_.changes != lists_.changes_approx()) return true;
-  for (std::size_t i = 0; i < watched_.count; ++i) {
-    if (watched_.segments[i]->ring().has_done()) return true;
-  }
-  return false;
+  return watched_.may_have_results(lists_);
 }
 
 bool Supervisor::has_results() const {

@@ -238,9 +238,7 @@ class FutureRef {
     return FutureRef(state_);
   }
 
-  // The caller's from now on. Empty: null.
-  [[nodiscard]] State* release() noexcept { return std::exchange(state_, nullptr); }
-
+  [[nodiscard]] State* release() noexcept { return std::exchange(state_, nullptr); }  // now yours
   explicit operator bool() const noexcept { return state_ != nullptr; }
   State* operator->() const noexcept { return state_; }
   State& operator*() const noexcept { return *state_; }
