@@ -1,6 +1,7 @@
 // job_power_loss_test.cpp: the power goes at every operation of a store of jobs on its disk, and
 // what was not synced is lost, torn or garbage. What was acknowledged as synced must be there.
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +49,16 @@ StoreBatch batch_of(int number, PoolNumber pool, JobSeq settled) {
   return batch;
 }
 
+// Two jobs that are only written, as a batch of their own: into the journal.
+StoreBatch noted_before(int number, PoolNumber pool) {
+  StoreBatch batch;
+  for (const char* const which : {"-one", "-other"}) {
+    batch.jobs.push_back(
+        {.pool = pool, .id = std::to_string(number) + which, .event = std::string(300, 'n')});
+  }
+  return batch;
+}
+
 // Until the power is gone. Says up to which batch all were synced.
 int work(const SqliteStore::Options& options) {
   int acknowledged = -1;
@@ -56,6 +67,8 @@ int work(const SqliteStore::Options& options) {
     const PoolNumber pool = store.open_pool("p", 4).number;
     JobSeq first = 0;
     for (int number = 0; number < kBatches; ++number) {
+      StoreBatch noted = noted_before(number, pool);
+      store.commit(noted, Durability::written);
       StoreBatch batch = batch_of(number, pool, first);
       store.commit(batch, durability_of(number));
       if (durability_of(number) == Durability::synced) store.sync();
@@ -84,6 +97,9 @@ std::optional<int> batches_in(const std::string& path) {
     if (found == jobs && whole != number) return std::nullopt;
     if (found != jobs) continue;
     ++whole;
+    const auto has = [&](const std::string& id) { return store.find(pool, id).has_value(); };
+    const std::string noted = std::to_string(number);  // the same transaction moved them in
+    if (!has(noted + "-one") || !has(noted + "-other")) return std::nullopt;
     if (number == 0) continue;
     const bool is_settled = store.find(pool, id_of(number - 1, 0))->state == JobState::completed;
     if (!is_settled) return std::nullopt;
@@ -113,6 +129,8 @@ int faults_of(Syncs syncs, const std::vector<LossModel>& models) {
     for (const LossModel model : models) {
       Random random(cut);
       vfs.restore_after_power_loss(random, folder.path(), model);
+      // The journal is as it was, though others have looked at it meanwhile, or gone.
+      if (cut % 2 == 0) std::filesystem::remove(options.path + "-written");
       const std::optional<int> found = batches_in(options.path);
       faults += found && *found > acknowledged ? 0 : 1;
     }

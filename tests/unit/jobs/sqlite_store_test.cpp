@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "jobs/stores/sqlite/journal.hpp"
 #include "jobs/stores/sqlite/schema.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -65,6 +66,88 @@ TEST_F(SqliteStoreTest, ALongLogBeginsAnewThoughEventsAreRead) {
   }
   constexpr std::uintmax_t kPage = 4096 + 24;
   EXPECT_LT(std::filesystem::file_size(path() + "-wal"), 4 * kLongLog * kPage);
+}
+
+std::vector<std::string> ids_waiting(SqliteStore& store, PoolNumber pool) {
+  std::vector<std::string> ids;
+  store.load_waiting(pool, [&](const JobRecord& record) {
+    ids.push_back(store.read(std::vector{record.seq}, 0).front().id);
+  });
+  return ids;
+}
+
+StoreBatch batch_of(PoolNumber pool, const std::vector<std::string>& ids) {
+  StoreBatch batch;
+  for (const std::string& id : ids) batch.jobs.push_back({.pool = pool, .id = id, .event = "{}"});
+  return batch;
+}
+
+TEST_F(SqliteStoreTest, WhatIsOnlyWrittenIsInTheDatabaseWithTheNextTransaction) {
+  SqliteStore store = open();
+  const PoolNumber pool = store.open_pool("notes", 1).number;
+  const auto rows = [this] {
+    return Database({.path = path(), .mode = Database::Mode::read})
+        .number("SELECT count(*) FROM waiting");
+  };
+  StoreBatch written = batch_of(pool, {"a", "b"});
+  store.commit(written, Durability::written);
+  EXPECT_TRUE(written.inserted[0].created && written.inserted[1].created);
+  EXPECT_EQ(rows(), 0);
+  StoreBatch again = batch_of(pool, {"b"});
+  store.commit(again, Durability::synced);
+  EXPECT_FALSE(again.inserted[0].created);
+  EXPECT_EQ(again.inserted[0].seq, written.inserted[1].seq);
+  EXPECT_EQ(rows(), 2);
+  EXPECT_TRUE(Journal(path()).is_empty()) << "there is room for others";
+  StoreBatch more = batch_of(pool, {"c"});
+  store.commit(more, Durability::written);
+  EXPECT_EQ(rows(), 2);
+  EXPECT_TRUE(store.find(pool, "c")) << "who looks for it finds it";
+  EXPECT_EQ(rows(), 3);
+  StoreBatch settling;
+  settling.settlements.push_back({.seq = more.inserted[0].seq, .place = {pool, 0}});
+  store.commit(settling, Durability::synced);
+  EXPECT_TRUE(settling.settled[0].is_settled);
+  EXPECT_EQ(ids_waiting(store, pool), std::vector<std::string>({"a", "b"}));
+}
+
+TEST_F(SqliteStoreTest, AJobThatIsOnlyWrittenCanBeSettledAtOnce) {
+  SqliteStore store = open();
+  const PoolNumber pool = store.open_pool("notes", 1).number;
+  StoreBatch batch = batch_of(pool, {"a"});
+  store.commit(batch, Durability::written);
+  StoreBatch settling;
+  settling.settlements.push_back({.seq = batch.inserted[0].seq, .place = {pool, 0}});
+  store.commit(settling, Durability::synced);
+  EXPECT_TRUE(settling.settled[0].is_settled);
+  EXPECT_EQ(store.find(pool, "a")->state, JobState::completed);
+  StoreBatch again = batch_of(pool, {"a"});
+  store.commit(again, Durability::written);
+  EXPECT_FALSE(again.inserted[0].created) << "also if it is in the database only";
+}
+
+// A process that was killed behind its transaction leaves in the journal what is in the database.
+TEST_F(SqliteStoreTest, WhatTheDatabaseHasKnownIsNotTakenFromTheJournalAgain) {
+  PoolNumber pool = 0;
+  {
+    SqliteStore store = open();
+    pool = store.open_pool("notes", 1).number;
+    StoreBatch batch = batch_of(pool, {"a", "b"});
+    store.commit(batch, Durability::synced);
+    StoreBatch settling;
+    settling.settlements.push_back({.seq = 1, .place = {pool, 0}});
+    store.commit(settling, Durability::synced);
+    (void)store.prune({.completed = Duration::zero(), .ids = Duration::zero()},
+                      WallTime::clock::now() + std::chrono::hours(1), {});
+    ASSERT_FALSE(store.find(pool, "a"));
+  }
+  ASSERT_TRUE(Journal(path()).add(1, batch_of(pool, {"a", "b", "c"}).jobs));
+  SqliteStore store = open();
+  EXPECT_EQ(ids_waiting(store, pool), std::vector<std::string>({"b", "c"}));
+  EXPECT_FALSE(store.find(pool, "a"));
+  StoreBatch next = batch_of(pool, {"d"});
+  store.commit(next, Durability::synced);
+  EXPECT_EQ(next.inserted[0].seq, 4) << "behind what was taken from there";
 }
 
 TEST_F(SqliteStoreTest, WhatIsNoStoreIsRefusedAndNotChanged) {

@@ -124,6 +124,7 @@ void SqliteStore::transact(Durability durability, const Work& work) {
   last_before_ = last_;
   writer_->begin.run();
   try {
+    move_in();
     work();
     writer_->commit.run();
   } catch (...) {
@@ -131,6 +132,8 @@ void SqliteStore::transact(Durability durability, const Work& work) {
     if (writer_->database.is_in_transaction()) writer_->rollback.run();
     throw;
   }
+  in_database_.store(last_, release);  // sync(in-database): pairs with the load in need()
+  journal_.clear();
   shorten_log();
   if (durability == Durability::synced) sync();
 }

@@ -154,7 +154,7 @@ Statement& Statement::bind(int parameter, std::string_view text) {
   return *this;
 }
 
-Statement& Statement::bind(int parameter, const std::optional<std::string>& text) {
+Statement& Statement::bind(int parameter, std::optional<std::string_view> text) {
   if (text) return bind(parameter, std::string_view(*text));
   check(sqlite3_bind_null(statement_, parameter), "use job store");
   return *this;

@@ -97,7 +97,7 @@ class Statement {
   // Parameters count from 1. What a text views must stay until the statement has run.
   Statement& bind(int parameter, std::int64_t value);
   Statement& bind(int parameter, std::string_view text);
-  Statement& bind(int parameter, const std::optional<std::string>& text);
+  Statement& bind(int parameter, std::optional<std::string_view> text);
 
   // Without results. Can be bound anew afterwards.
   void run();

@@ -32,6 +32,7 @@ std::vector<WholePool> SqliteStore::all_pools() {
 }
 
 std::vector<WholeJob> SqliteStore::all_jobs(const Page& page) {
+  need(kAny);
   const MutexLock lock(reading_);
   Statement row(reader_->database,
                 "SELECT seq, priority, attempts, turn, enqueued_at, at, id, key, state, event,"

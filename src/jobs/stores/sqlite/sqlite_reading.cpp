@@ -1,4 +1,6 @@
 // sqlite_reading.cpp: the connection that reads.
+#include <algorithm>
+
 #include "jobs/stores/sqlite/connections.hpp"
 #include "jobs/stores/sqlite/sqlite_store.hpp"
 
@@ -28,6 +30,7 @@ std::vector<AttemptError> SqliteStore::errors_of(Reader& reader, JobSeq seq) {
 }
 
 void SqliteStore::load_waiting(PoolNumber pool, const EachJob& each) {
+  need(kAny);
   const MutexLock lock(reading_);
   Statement& row = reader_->waiting;
   const Reading reading(row.bind(1, pool));
@@ -35,10 +38,12 @@ void SqliteStore::load_waiting(PoolNumber pool, const EachJob& each) {
 }
 
 std::vector<JobBody> SqliteStore::read(std::span<const JobSeq> seqs, std::size_t small) {
+  if (!seqs.empty()) need(std::ranges::max(seqs));
   return bodies_->read(seqs, small);
 }
 
 std::optional<JobRecord> SqliteStore::find(PoolNumber pool, std::string_view id) {
+  need(kAny);
   const MutexLock lock(reading_);
   Statement& row = reader_->find;
   const Reading reading(row.bind(1, pool).bind(2, id));

@@ -1,19 +1,24 @@
 // sqlite_store.cpp: the connection that writes.
 #include "jobs/stores/sqlite/sqlite_store.hpp"
 
+#include <algorithm>
+
+#include <muster/base/log.hpp>
+
 #include "jobs/stores/sqlite/connections.hpp"
 #include "jobs/stores/sqlite/schema.hpp"
 #include "jobs/stores/sqlite/seq_runs.hpp"
 
 namespace muster {
 
-SqliteStore::SqliteStore(const Options& options) : owner_(options.path) {
+SqliteStore::SqliteStore(const Options& options) : owner_(options.path), journal_(options.path) {
   {
     const MutexLock lock(writing_);
     writer_ = std::make_unique<Writer>(options);
     last_ = writer_->database.number(
         "SELECT max(seq, (SELECT coalesce(max(seq), 0) FROM job)) FROM highest");
     log_.emplace(writer_->database, options.long_log);
+    take_up_journal();
     // Whatever became of the last process, and of its syncs: all that is there is on disk.
     writer_->database.run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
@@ -29,6 +34,12 @@ SqliteStore::~SqliteStore() {
   {
     const MutexLock lock(reading_);
     reader_.reset();
+  }
+  try {
+    need(kAny);
+  } catch (const StoreFailure& failure) {
+    MUSTER_LOG(LogLevel::warning,
+               "jobs stay in the journal until the store is opened again: " << failure.what());
   }
   const MutexLock lock(writing_);
   if (is_spoilt_.load(relaxed)) log_->leave_as_it_is();  // relaxed: nobody else is here
@@ -61,24 +72,42 @@ PoolRecord SqliteStore::open_pool(std::string_view name, std::uint32_t concurren
   return record;
 }
 
-// It waits, once all of its batch are inserted: await().
-Inserted SqliteStore::insert(const NewJob& job) {
-  if (job.replaces_before) make_room(job);
-  writer_->insert.bind(1, last_ + 1)
+// False: its id is taken. It waits, once all of its batch are inserted: await().
+bool SqliteStore::put(const Journal::Noted& job) {
+  writer_->insert.bind(1, job.seq)
       .bind(2, job.pool)
       .bind(3, job.priority)
       .bind(4, job.turn)
       .bind(5, as_number(job.enqueued_at))
       .bind(6, as_number(job.run_at))
-      .bind(7, std::string_view(job.id))
+      .bind(7, job.id)
       .bind(8, job.key)
-      .bind(9, std::string_view(job.event))
+      .bind(9, job.event)
       .run();
-  if (writer_->database.changes() == 1) return {.seq = ++last_, .created = true, .turn = job.turn};
-  const Reading reading(writer_->find_id.bind(1, job.pool).bind(2, std::string_view(job.id)));
-  (void)writer_->find_id.step();
-  return {.seq = writer_->find_id.integer(0),
-          .turn = static_cast<std::uint32_t>(writer_->find_id.integer(1))};
+  return writer_->database.changes() == 1;
+}
+
+Inserted SqliteStore::insert(const NewJob& job) {
+  if (job.replaces_before) make_room(job);
+  const bool is_new = put({.seq = last_ + 1,
+                           .pool = job.pool,
+                           .priority = job.priority,
+                           .turn = job.turn,
+                           .enqueued_at = job.enqueued_at,
+                           .run_at = job.run_at,
+                           .id = job.id,
+                           .key = job.key,
+                           .event = job.event});
+  if (is_new) return {.seq = ++last_, .created = true, .turn = job.turn};
+  return find_id(job);
+}
+
+// The one that has its id. Number 0: none has.
+Inserted SqliteStore::find_id(const NewJob& job) {
+  Statement& row = writer_->find_id;
+  const Reading reading(row.bind(1, job.pool).bind(2, std::string_view(job.id)));
+  if (!row.step()) return {};
+  return {.seq = row.integer(0), .turn = static_cast<std::uint32_t>(row.integer(1))};
 }
 
 void SqliteStore::make_room(const NewJob& job) {
@@ -108,8 +137,9 @@ void SqliteStore::pause(const PauseChange& change) {
   writer_->pause_none.bind(1, change.pool).run();
 }
 
-void SqliteStore::commit(StoreBatch& batch, Durability /*durability*/) {
+void SqliteStore::commit(StoreBatch& batch, Durability durability) {
   const MutexLock lock(writing_);
+  if (durability == Durability::written && jot_down(batch)) return;
   const auto carry_out_with = [&](Care care) {
     return [&, care] {
       writing_.is_held();
@@ -160,6 +190,56 @@ void SqliteStore::carry_out(StoreBatch& batch, Care care) {
   for (const NewJob& job : batch.jobs) batch.inserted.push_back(insert(job));
   if (last_ != last_before_) writer_->await.bind(1, last_before_).run();
   for (const PauseChange& change : batch.pauses) pause(change);
+}
+
+// What our predecessor has left there.
+void SqliteStore::take_up_journal() {
+  in_database_.store(last_, relaxed);  // relaxed: nobody else is here
+  if (journal_.is_empty()) return;
+  journal_.for_each([this](const Journal::Noted& job) {
+    writing_.is_held();
+    last_ = std::max(last_, job.seq);
+  });
+  transact(Durability::written, [] {});
+}
+
+// Without a transaction. False: there is more to it than new jobs, or no room.
+bool SqliteStore::jot_down(StoreBatch& batch) {
+  if (!batch.settlements.empty() || !batch.verdicts.empty() || !batch.pauses.empty()) return false;
+  if (is_spoilt_.load(relaxed)) refuse_spoilt();  // relaxed: a refusal more or less
+  const auto is_special = [this](const NewJob& job) {
+    writing_.is_held();
+    return job.replaces_before.has_value() || find_id(job).seq != 0;
+  };
+  if (std::ranges::any_of(batch.jobs, is_special)) return false;
+  if (!journal_.add(last_ + 1, batch.jobs)) return false;
+  batch.inserted.clear();
+  for (const NewJob& job : batch.jobs) {
+    batch.inserted.push_back({.seq = ++last_, .created = true, .turn = job.turn});
+  }
+  noted_.store(last_, relaxed);  // relaxed: told to others together with the jobs
+  return true;
+}
+
+// From the journal. What the database had before the power went is not new.
+void SqliteStore::move_in() {
+  if (journal_.is_empty()) return;
+  const JobSeq before = in_database_.load(relaxed);  // relaxed: written under the same lock
+  journal_.for_each([&](const Journal::Noted& job) {
+    writing_.is_held();
+    if (job.seq > before) (void)put(job);
+  });
+  writer_->await.bind(1, before).run();
+}
+
+// Somebody looks for jobs up to this one in the database. Who was told of a job that is in the
+// journal sees that it is.
+void SqliteStore::need(JobSeq seq) {
+  const JobSeq noted = noted_.load(relaxed);  // relaxed: as above; nothing else is read by it
+  // sync(in-database): pairs with the store in transact()
+  if (std::min(seq, noted) <= in_database_.load(acquire)) return;
+  const MutexLock lock(writing_);
+  if (!journal_.is_empty()) transact(Durability::written, [] {});
 }
 
 void SqliteStore::remember(std::string_view name, std::int64_t number) {

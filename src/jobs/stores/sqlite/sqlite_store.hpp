@@ -3,12 +3,14 @@
 // One process has the file, one connection of it writes and checkpoints (SQLite before 3.51.3 may
 // spoil a log that several checkpoint), two others read meanwhile. Commits go to SQLite's
 // write-ahead log; we sync it, since others may commit meanwhile, and have it copied, to see if
-// that fails.
+// that fails. New jobs that need not be synced are only noted in a journal, and get into the
+// database with the next transaction, or when somebody looks for them there.
 //
 // Thread safety: as Store.
 // Design note: docs/design/job_pool.md
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +22,7 @@
 #include "jobs/store.hpp"
 #include "jobs/stores/sqlite/body_reader.hpp"
 #include "jobs/stores/sqlite/database.hpp"
+#include "jobs/stores/sqlite/journal.hpp"
 #include "jobs/stores/sqlite/owner_file.hpp"
 
 namespace muster {
@@ -99,8 +102,15 @@ class SqliteStore final : public Store {
   template <class Work>
   void transact(Durability durability, const Work& work) MUSTER_REQUIRES(writing_);
   [[noreturn]] static void refuse_spoilt();
+  bool jot_down(StoreBatch& batch) MUSTER_REQUIRES(writing_);
+  void move_in() MUSTER_REQUIRES(writing_);
+  static constexpr JobSeq kAny = std::numeric_limits<JobSeq>::max();
+  void need(JobSeq seq);
+  void take_up_journal() MUSTER_REQUIRES(writing_);
+  bool put(const Journal::Noted& job) MUSTER_REQUIRES(writing_);
   void shorten_log() MUSTER_REQUIRES(writing_);
   Inserted insert(const NewJob& job) MUSTER_REQUIRES(writing_);
+  Inserted find_id(const NewJob& job) MUSTER_REQUIRES(writing_);
   void make_room(const NewJob& job) MUSTER_REQUIRES(writing_);
   void carry_out(StoreBatch& batch, Care care) MUSTER_REQUIRES(writing_);
   void settle(StoreBatch& batch, Care care) MUSTER_REQUIRES(writing_);
@@ -120,10 +130,15 @@ class SqliteStore final : public Store {
   OwnerFile owner_;
 
   Mutex writing_;
+  Journal journal_ MUSTER_GUARDED_BY(writing_);  // of jobs behind in_database_
   std::unique_ptr<Writer> writer_ MUSTER_GUARDED_BY(writing_);
   JobSeq last_ MUSTER_GUARDED_BY(writing_) = 0;
   JobSeq last_before_ MUSTER_GUARDED_BY(writing_) = 0;  // the transaction
   bool is_log_long_ MUSTER_GUARDED_BY(writing_) = false;
+
+  // The highest. Written under the lock, read by any.
+  Atomic<JobSeq> in_database_ = 0;
+  Atomic<JobSeq> noted_ = 0;  // in the journal, now or before
 
   Mutex syncing_;
   std::optional<WriteAheadLog> log_;  // set once
