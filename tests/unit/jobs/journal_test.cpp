@@ -80,17 +80,7 @@ TEST_F(JournalTest, WhoeverOpensItNextFindsAllOfAJob) {
   EXPECT_EQ(all[1].key, std::nullopt);
 }
 
-TEST_F(JournalTest, ABatchWithAnIdThatIsTakenIsNotAddedAtAll) {
-  Journal journal(path());
-  ASSERT_TRUE(journal.add(1, std::vector{job("a")}));
-  EXPECT_FALSE(journal.add(2, std::vector{job("b"), job("a")})) << "it is there";
-  EXPECT_FALSE(journal.add(2, std::vector{job("b"), job("b")})) << "twice among them";
-  EXPECT_EQ(ids_in(journal), Ids({"1 a"}));
-  EXPECT_TRUE(journal.add(2, std::vector{job("b"), job("a", 2)})) << "of another pool";
-  EXPECT_EQ(ids_in(journal), Ids({"1 a", "2 b", "3 a"}));
-}
-
-TEST_F(JournalTest, WhatWasClearedIsGoneAndItsIdsAreFree) {
+TEST_F(JournalTest, WhatWasClearedIsGone) {
   Journal journal(path());
   ASSERT_TRUE(journal.add(1, std::vector{job("a"), job("b")}));
   journal.clear();

@@ -126,6 +126,29 @@ TEST_F(SqliteStoreTest, AJobThatIsOnlyWrittenCanBeSettledAtOnce) {
   EXPECT_FALSE(again.inserted[0].created) << "also if it is in the database only";
 }
 
+// In the journal, in the database, in the same batch; for this process and for the next.
+TEST_F(SqliteStoreTest, AnIdIsTakenWhereverItsJobIs) {
+  const auto created = [](SqliteStore& store, const std::vector<std::string>& ids,
+                          Durability durability = Durability::written) {
+    StoreBatch batch = batch_of(store.open_pool("notes", 1).number, ids);
+    store.commit(batch, durability);
+    std::string marks;
+    for (const Inserted& inserted : batch.inserted) marks += inserted.created ? '+' : '-';
+    return marks;
+  };
+  {
+    SqliteStore store = open();
+    EXPECT_EQ(created(store, {"a"}), "+");
+    EXPECT_EQ(created(store, {"b", "a"}), "+-");
+    EXPECT_EQ(created(store, {"c", "c"}), "+-");
+    EXPECT_EQ(created(store, {"d"}), "+");
+    EXPECT_EQ(created(store, {"s"}, Durability::synced), "+");
+    EXPECT_EQ(created(store, {"s"}), "-");
+  }
+  SqliteStore store = open();
+  EXPECT_EQ(created(store, {"a", "b", "c", "d", "e"}), "----+");
+}
+
 // A process that was killed behind its transaction leaves in the journal what is in the database.
 TEST_F(SqliteStoreTest, WhatTheDatabaseHasKnownIsNotTakenFromTheJournalAgain) {
   PoolNumber pool = 0;

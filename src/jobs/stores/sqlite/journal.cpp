@@ -158,22 +158,11 @@ bool Journal::is_empty() const {
   return head().used.load(relaxed) == 0;  // relaxed: our own
 }
 
-// None of them may be here, nor stand among them twice.
-bool Journal::note_ids(std::span<const NewJob> jobs) {
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (ids_.insert({jobs[i].pool, jobs[i].id}).second) continue;
-    for (const NewJob& noted : jobs.first(i)) ids_.erase({noted.pool, noted.id});
-    return false;
-  }
-  return true;
-}
-
 bool Journal::add(JobSeq first, std::span<const NewJob> jobs) {
   std::size_t bytes = sizeof(BatchHead);
   for (const NewJob& job : jobs) bytes += bytes_of(job);
   const std::uint64_t used = head().used.load(relaxed);  // relaxed: our own
   if (bytes > kMostBatchBytes || bytes > kRoom - std::min<std::uint64_t>(used, kRoom)) return false;
-  if (!note_ids(jobs)) return false;
   char* const batch = memory_ + sizeof(Head) + used;
   char* place = batch + sizeof(BatchHead);
   for (const NewJob& job : jobs) place = write(place, job);
@@ -203,7 +192,6 @@ void Journal::for_each(const std::function<void(const Noted& job)>& each) const 
 }
 
 void Journal::clear() {
-  ids_.clear();
   head().used.store(0, release);  // sync(journal): as in add()
 }
 

@@ -15,11 +15,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <muster/sync/atomic.hpp>
 
@@ -48,7 +46,7 @@ class Journal {
     std::string_view event = {};
   };
 
-  // All of them, numbered from `first` on, or none: there is no room, or one of the ids is taken.
+  // All of them, numbered from `first` on, or none: there is no room.
   [[nodiscard]] bool add(JobSeq first, std::span<const NewJob> jobs);
 
   [[nodiscard]] bool is_empty() const;
@@ -66,12 +64,10 @@ class Journal {
   };
 
   [[nodiscard]] Head& head() const;
-  bool note_ids(std::span<const NewJob> jobs);
 
   std::string path_;
   int descriptor_ = -1;
   char* memory_ = nullptr;
-  std::set<std::pair<PoolNumber, std::string>> ids_;  // of the jobs in it
 };
 
 }  // namespace muster

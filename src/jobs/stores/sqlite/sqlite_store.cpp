@@ -19,6 +19,7 @@ SqliteStore::SqliteStore(const Options& options) : owner_(options.path), journal
         "SELECT max(seq, (SELECT coalesce(max(seq), 0) FROM job)) FROM highest");
     log_.emplace(writer_->database, options.long_log);
     take_up_journal();
+    learn_ids();
     // Whatever became of the last process, and of its syncs: all that is there is on disk.
     writer_->database.run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
@@ -74,6 +75,7 @@ PoolRecord SqliteStore::open_pool(std::string_view name, std::uint32_t concurren
 
 // False: its id is taken. It waits, once all of its batch are inserted: await().
 bool SqliteStore::put(const Journal::Noted& job) {
+  ids_.add(job.pool, job.id);
   writer_->insert.bind(1, job.seq)
       .bind(2, job.pool)
       .bind(3, job.priority)
@@ -99,11 +101,6 @@ Inserted SqliteStore::insert(const NewJob& job) {
                            .key = job.key,
                            .event = job.event});
   if (is_new) return {.seq = ++last_, .created = true, .turn = job.turn};
-  return find_id(job);
-}
-
-// The one that has its id. Number 0: none has.
-Inserted SqliteStore::find_id(const NewJob& job) {
   Statement& row = writer_->find_id;
   const Reading reading(row.bind(1, job.pool).bind(2, std::string_view(job.id)));
   if (!row.step()) return {};
@@ -203,15 +200,24 @@ void SqliteStore::take_up_journal() {
   transact(Durability::written, [] {});
 }
 
-// Without a transaction. False: there is more to it than new jobs, or no room.
+// Of all jobs, if they are not so many that this would take long.
+void SqliteStore::learn_ids() {
+  constexpr std::size_t kMost = 4'000'000;
+  Statement all(writer_->database, "SELECT pool, id FROM job");
+  for (std::size_t count = 0; all.step(); ++count) {
+    if (count == kMost) return ids_.give_up();
+    ids_.add(all.integer(0), all.text(1));
+  }
+}
+
+// Without a transaction. False: there is more to it than new jobs with new ids, or no room.
 bool SqliteStore::jot_down(StoreBatch& batch) {
   if (!batch.settlements.empty() || !batch.verdicts.empty() || !batch.pauses.empty()) return false;
   if (is_spoilt_.load(relaxed)) refuse_spoilt();  // relaxed: a refusal more or less
-  const auto is_special = [this](const NewJob& job) {
-    writing_.is_held();
-    return job.replaces_before.has_value() || find_id(job).seq != 0;
-  };
-  if (std::ranges::any_of(batch.jobs, is_special)) return false;
+  for (const NewJob& job : batch.jobs) {
+    if (job.replaces_before || ids_.may_have(job.pool, job.id)) return false;
+    ids_.add(job.pool, job.id);
+  }
   if (!journal_.add(last_ + 1, batch.jobs)) return false;
   batch.inserted.clear();
   for (const NewJob& job : batch.jobs) {
@@ -227,7 +233,8 @@ void SqliteStore::move_in() {
   const JobSeq before = in_database_.load(relaxed);  // relaxed: written under the same lock
   journal_.for_each([&](const Journal::Noted& job) {
     writing_.is_held();
-    if (job.seq > before) (void)put(job);
+    if (job.seq <= before || put(job)) return;
+    MUSTER_LOG(LogLevel::error, "job \"" << job.id << "\" was written, and its id is taken");
   });
   writer_->await.bind(1, before).run();
 }

@@ -22,6 +22,7 @@
 #include "jobs/store.hpp"
 #include "jobs/stores/sqlite/body_reader.hpp"
 #include "jobs/stores/sqlite/database.hpp"
+#include "jobs/stores/sqlite/id_filter.hpp"
 #include "jobs/stores/sqlite/journal.hpp"
 #include "jobs/stores/sqlite/owner_file.hpp"
 
@@ -107,10 +108,10 @@ class SqliteStore final : public Store {
   static constexpr JobSeq kAny = std::numeric_limits<JobSeq>::max();
   void need(JobSeq seq);
   void take_up_journal() MUSTER_REQUIRES(writing_);
+  void learn_ids() MUSTER_REQUIRES(writing_);
   bool put(const Journal::Noted& job) MUSTER_REQUIRES(writing_);
   void shorten_log() MUSTER_REQUIRES(writing_);
   Inserted insert(const NewJob& job) MUSTER_REQUIRES(writing_);
-  Inserted find_id(const NewJob& job) MUSTER_REQUIRES(writing_);
   void make_room(const NewJob& job) MUSTER_REQUIRES(writing_);
   void carry_out(StoreBatch& batch, Care care) MUSTER_REQUIRES(writing_);
   void settle(StoreBatch& batch, Care care) MUSTER_REQUIRES(writing_);
@@ -131,6 +132,7 @@ class SqliteStore final : public Store {
 
   Mutex writing_;
   Journal journal_ MUSTER_GUARDED_BY(writing_);  // of jobs behind in_database_
+  IdFilter ids_ MUSTER_GUARDED_BY(writing_);     // of the database and the journal
   std::unique_ptr<Writer> writer_ MUSTER_GUARDED_BY(writing_);
   JobSeq last_ MUSTER_GUARDED_BY(writing_) = 0;
   JobSeq last_before_ MUSTER_GUARDED_BY(writing_) = 0;  // the transaction
