@@ -62,6 +62,11 @@ void GroupCommit::stop() {
   }
 }
 
+// No transaction is under way, nor being synced or told of.
+bool GroupCommit::is_idle() const {
+  return !is_committing_ && round_ == ended_;
+}
+
 bool GroupCommit::has_work() const {
   if (is_committing_ || (requests_.empty() && settlements_.empty())) return false;
   const std::uint32_t syncing = round_ - ended_;
@@ -86,12 +91,13 @@ void GroupCommit::run(Request& request) {
   std::uint32_t round = 0;
   {
     const MutexLock lock(mutex_);
+    if (may_go_alone(request)) return commit_alone(request);
     requests_.push_back(&request);
     round = round_ + 1;
     // Nobody has to be woken for it.
     if (stops_) {
       serve_out();
-    } else if (settlements_.empty() && round_ == ended_ && has_work()) {
+    } else if (settlements_.empty() && is_idle() && has_work()) {
       commit_some();
     } else if (!is_committing_ && (requests_.size() == 1 || has_work())) {
       called_.notify_one();
@@ -99,6 +105,36 @@ void GroupCommit::run(Request& request) {
   }
   rounds_.await(round, request.is_done);
   if (request.failure) std::rethrow_exception(request.failure);
+}
+
+// It has to be written only, and does not depend on what is to be settled.
+bool GroupCommit::may_go_alone(const Request& request) const {
+  if (stops_ || !is_idle() || !requests_.empty()) return false;
+  if (request.durability == Durability::synced) return false;
+  const StoreBatch& batch = request.batch;
+  const auto replaces = [](const NewJob& job) { return job.replaces_before.has_value(); };
+  if (!batch.verdicts.empty() || !batch.pauses.empty()) return false;
+  if (std::ranges::any_of(batch.jobs, replaces)) return false;
+  return settlements_.empty() || real_clock().now() < settles_at();
+}
+
+// The short way. Nobody awaits its end, but for those who want to begin the next transaction.
+void GroupCommit::commit_alone(Request& request) {
+  is_committing_ = true;
+  mutex_.unlock();
+  std::exception_ptr failure;
+  try {
+    store_.commit(request.batch, request.durability);
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  if (!failure) listener_.on_committed(request.batch);
+  mutex_.lock();
+  is_committing_ = false;
+  if (stops_) told_.notify_all();
+  const bool is_left = !settlements_.empty() && alert_ == 0;
+  if (!requests_.empty() || is_left || stops_) called_.notify_one();
+  if (failure) std::rethrow_exception(failure);
 }
 
 void GroupCommit::post(Settlement settlement) {
@@ -122,7 +158,7 @@ void GroupCommit::post(std::unique_ptr<Request> request) {
 // The committers may be gone.
 void GroupCommit::serve_out() {
   while (!requests_.empty()) {
-    if (round_ == ended_) {
+    if (is_idle()) {
       commit_some();
     } else {
       told_.wait(mutex_);
@@ -167,11 +203,12 @@ bool GroupCommit::wait_settled(Time deadline) {
 void GroupCommit::serve() {
   const MutexLock lock(mutex_);
   while (!stops_ || !requests_.empty()) {
-    const bool is_idle = round_ == ended_;
     if (has_work()) {
       commit_some();
-    } else if (is_idle && (!requests_.empty() || !settlements_.empty())) {
+    } else if (is_idle() && (!requests_.empty() || !settlements_.empty())) {
+      ++alert_;
       (void)called_.wait_until(mutex_, std::min(requests_at(), settles_at()));
+      --alert_;
     } else {
       called_.wait(mutex_);
     }

@@ -116,9 +116,12 @@ class GroupCommit {
  private:
   void serve();
   void serve_out() MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] bool is_idle() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool has_work() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] Time settles_at() const MUSTER_REQUIRES(mutex_);
   [[nodiscard]] Time requests_at() const MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] bool may_go_alone(const Request& request) const MUSTER_REQUIRES(mutex_);
+  void commit_alone(Request& request) MUSTER_REQUIRES(mutex_);
   void commit_some() MUSTER_REQUIRES(mutex_);
   struct Transaction;
   [[nodiscard]] Transaction gather_some() MUSTER_REQUIRES(mutex_);
@@ -150,6 +153,7 @@ class GroupCommit {
   std::uint32_t ended_ MUSTER_GUARDED_BY(mutex_) = 0;  // those that were told of
   std::size_t wanted_ MUSTER_GUARDED_BY(mutex_) = 0;   // requests, before the next is begun
   unsigned waiters_ MUSTER_GUARDED_BY(mutex_) = 0;     // until all is settled
+  unsigned alert_ MUSTER_GUARDED_BY(mutex_) = 0;       // committers that wake up by themselves
 
   // Any thread.
   Rounds rounds_;  // a transaction each
