@@ -83,7 +83,8 @@ Time GroupCommit::requests_at() const {
 
 Time GroupCommit::settles_at() const {
   if (settlements_.empty()) return Time::max();
-  const bool is_time = waiters_ > 0 || stops_ || settlements_.size() >= options_.worthwhile;
+  const bool is_awaited = waiters_ > 0 || is_in_a_hurry_;
+  const bool is_time = is_awaited || stops_ || settlements_.size() >= options_.worthwhile;
   return is_time ? try_again_ : std::max(try_again_, last_end_ + options_.pace);
 }
 
@@ -200,6 +201,12 @@ bool GroupCommit::wait_settled(Time deadline) {
   return is_settled();
 }
 
+void GroupCommit::settle_soon() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(is_in_a_hurry_, true)) return;
+  if (!is_committing_) called_.notify_one();
+}
+
 void GroupCommit::serve() {
   const MutexLock lock(mutex_);
   while (!stops_ || !requests_.empty()) {
@@ -256,6 +263,7 @@ GroupCommit::Transaction GroupCommit::gather_some() {
     settlements.push_back(std::move(settlements_.front()));
     settlements_.pop_front();
   }
+  if (!settlements.empty() && settlements_.empty()) is_in_a_hurry_ = false;
   under_way_ += settlements.size();
   for (std::size_t jobs = 0; !requests_.empty() && has_room(jobs);) {
     const std::vector<NewJob>& asked = requests_.front()->batch.jobs;

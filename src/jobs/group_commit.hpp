@@ -109,6 +109,9 @@ class GroupCommit {
   // Waits until there are none. False: `deadline` has passed.
   bool wait_settled(Time deadline);
 
+  // Somebody waits for those that are there now, or come next: they do not wait for others.
+  void settle_soon();
+
   // Ends the committers; what is unsettled stays so. Who asks for something later does it by
   // itself. Safe twice.
   void stop();
@@ -153,6 +156,7 @@ class GroupCommit {
   std::uint32_t ended_ MUSTER_GUARDED_BY(mutex_) = 0;  // those that were told of
   std::size_t wanted_ MUSTER_GUARDED_BY(mutex_) = 0;   // requests, before the next is begun
   unsigned waiters_ MUSTER_GUARDED_BY(mutex_) = 0;     // until all is settled
+  bool is_in_a_hurry_ MUSTER_GUARDED_BY(mutex_) = false;  // with what is there to be settled
   unsigned alert_ MUSTER_GUARDED_BY(mutex_) = 0;       // committers that wake up by themselves
 
   // Any thread.

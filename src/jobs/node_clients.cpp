@@ -316,6 +316,10 @@ DrainOutcome JobNode::drain_here(Pool& pool, std::optional<std::uint32_t> index,
                  (is_held(instance) && instance.running == 0 && instance.unsettled == 0);
         });
     if (only_held) return DrainOutcome::paused;
+    const auto has_to_run = [&](const Instance& instance) {
+      return is_busy(instance) && (instance.running != 0 || instance.lane.size() > 0);
+    };
+    if (std::ranges::none_of(pool.instances, has_to_run)) commits_->settle_soon();
     const auto is_quiet = [](const Instance& instance) {
       return instance.running == 0 && instance.unsettled == 0;
     };

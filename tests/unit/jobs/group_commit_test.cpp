@@ -278,6 +278,20 @@ TEST_F(PatientGroupCommitTest, SettlementsDoNotWaitIfSomebodyWaitsForThem) {
   EXPECT_TRUE(patient_.wait_settled(soon()));
 }
 
+TEST_F(PatientGroupCommitTest, SettlementsDoNotWaitIfSomebodyAsksForThemBeforeOrAfter) {
+  const std::vector<Inserted> jobs = enqueue({"a", "b", "c"});
+  enqueue_patiently("d");
+  patient_.post({.seq = jobs[0].seq});
+  patient_.settle_soon();
+  while (patient_.unsettled() > 0) std::this_thread::yield();
+  patient_.settle_soon();
+  patient_.post({.seq = jobs[1].seq});
+  while (patient_.unsettled() > 0) std::this_thread::yield();
+  patient_.post({.seq = jobs[2].seq});
+  enqueue_patiently("e", Durability::written);
+  EXPECT_EQ(patient_.unsettled(), 1U) << "nobody asked for this one";
+}
+
 TEST_F(PatientGroupCommitTest, SettlementsGoWithTheNextRequest) {
   const std::vector<Inserted> jobs = enqueue({"a"});
   enqueue_patiently("b");
