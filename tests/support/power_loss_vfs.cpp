@@ -38,6 +38,8 @@ void write_bytes(const std::string& path, std::span<const char> bytes) {
   MUSTER_ASSERT(out.good(), "writing", path);
 }
 
+}  // namespace
+
 // A file without its name: one that is deleted may still be open, or come back.
 class DiskFile {
  public:
@@ -51,6 +53,8 @@ class DiskFile {
     apply_all_changes(durable_);
     changes_.clear();
   }
+
+  [[nodiscard]] const Bytes& durable() const { return durable_; }
 
   [[nodiscard]] Bytes after_loss(Random& random, LossModel model) const {
     Bytes content = durable_;
@@ -137,7 +141,11 @@ class DiskFile {
 
 using SharedFile = std::shared_ptr<DiskFile>;
 
-}  // namespace
+// One that somebody has mapped, and what was last seen in it.
+struct MappedFile {
+  SharedFile file;
+  Bytes seen;
+};
 
 // The names in a folder.
 class DiskFolder {
@@ -245,8 +253,33 @@ int PowerLossVfs::close(OpenFile& file) {
   return file.base->pMethods->xClose(file.base);
 }
 
+namespace {
+
+// What was written to it since, in each sector from the first byte that has changed to the last.
+void look_at(const std::string& path, MappedFile& mapped) {
+  Bytes now = read_bytes(path);
+  for (std::size_t at = 0; at < now.size(); at += kSectorBytes) {
+    const std::size_t end = std::min(at + kSectorBytes, now.size());
+    const auto differs = [&](std::size_t place) { return now[place] != mapped.seen[place]; };
+    std::size_t first = at;
+    while (first < end && !differs(first)) ++first;
+    if (first == end) continue;
+    std::size_t last = end - 1;
+    while (!differs(last)) --last;
+    mapped.file->write(first, std::span(now).subspan(first, last + 1 - first));
+  }
+  mapped.seen = std::move(now);
+}
+
+}  // namespace
+
+void PowerLossVfs::turn_off() {
+  if (std::exchange(off_, true)) return;
+  for (auto& [path, mapped] : mapped_) look_at(path, *mapped);
+}
+
 bool PowerLossVfs::begin_operation() {
-  if (!off_ && operations_left_ && --*operations_left_ == 0) off_ = true;
+  if (!off_ && operations_left_ && --*operations_left_ == 0) turn_off();
   if (!off_) ++figures_.operations;
   return !off_;
 }
@@ -277,12 +310,31 @@ int PowerLossVfs::sync(OpenFile& file) {
   const MutexLock lock(mutex_);
   if (file.file == nullptr) return off_ ? SQLITE_IOERR : SQLITE_OK;
   if (!begin_operation()) return SQLITE_IOERR;
-  if (good_syncs_left_ > 0 && --good_syncs_left_ == 0) return SQLITE_IOERR_FSYNC;
-  if (options_.syncs == Syncs::honoured) file.file->sync();
+  if (const int code = sync_file(*file.file); code != SQLITE_OK) return code;
   if (std::exchange(file.folder_sync_due, false)) sync_folder(*file.folder);
-  ++figures_.syncs;
-  if (syncs_left_ && --*syncs_left_ == 0) off_ = true;
   return SQLITE_OK;
+}
+
+int PowerLossVfs::sync_file(DiskFile& file) {
+  if (good_syncs_left_ > 0 && --good_syncs_left_ == 0) return SQLITE_IOERR_FSYNC;
+  if (options_.syncs == Syncs::honoured) file.sync();
+  ++figures_.syncs;
+  if (syncs_left_ && --*syncs_left_ == 0) turn_off();
+  return SQLITE_OK;
+}
+
+bool PowerLossVfs::sync_mapped(const std::string& path) {
+  const MutexLock lock(mutex_);
+  std::shared_ptr<MappedFile>& mapped = mapped_[path];
+  if (mapped == nullptr) {
+    // Whatever it holds the first time is durable.
+    const std::filesystem::path real = std::filesystem::canonical(path);
+    mapped = std::make_shared<MappedFile>(folder_named(real.parent_path()).find(real.string()));
+    mapped->seen = mapped->file->durable();
+  }
+  if (!begin_operation()) return false;
+  look_at(path, *mapped);
+  return sync_file(*mapped->file) == SQLITE_OK;
 }
 
 int PowerLossVfs::remove(const char* path, FolderSync folder_sync) {
@@ -324,7 +376,7 @@ void PowerLossVfs::cut_power_after(SyncPoint sync) {
 
 void PowerLossVfs::cut_power() {
   const MutexLock lock(mutex_);
-  off_ = true;
+  turn_off();
 }
 
 void PowerLossVfs::fail_at(SyncPoint sync) {
@@ -344,6 +396,7 @@ void PowerLossVfs::restore_after_power_loss(Random& random, const std::filesyste
   MUSTER_ASSERT(open_files_ == 0, "a connection is still open");
   // SQLite names files by their real paths.
   folder_named(std::filesystem::canonical(folder)).restore(random, model);
+  mapped_.clear();
   off_ = false;
   operations_left_.reset();
   syncs_left_.reset();

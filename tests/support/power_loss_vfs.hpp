@@ -78,7 +78,9 @@ struct PowerLossFigures {
   std::uint64_t folder_syncs = 0;  // come with a sync or a deletion, and cost as much again
 };
 
+class DiskFile;
 class DiskFolder;
+struct MappedFile;
 struct OpenFile;
 
 class PowerLossVfs {
@@ -104,6 +106,11 @@ class PowerLossVfs {
 
   [[nodiscard]] bool power_is_off() const MUSTER_EXCLUDES(mutex_);
 
+  // What somebody else does to make durable what he has written to a file by mapped memory: an
+  // operation and a sync, as above. False: it has failed. What it holds the first time is durable;
+  // then what it holds when the power goes may have got there or not, sector by sector.
+  [[nodiscard]] bool sync_mapped(const std::string& path) MUSTER_EXCLUDES(mutex_);
+
   // Makes the files in `folder` what is left of them, and turns the power on. All connections must
   // be closed. What is left can be chosen again and again from the same loss, whatever was done to
   // the files meanwhile by another VFS, until this one opens or deletes a file there.
@@ -127,6 +134,9 @@ class PowerLossVfs {
 
   // False if there is no power for it.
   bool begin_operation() MUSTER_REQUIRES(mutex_);
+  void turn_off() MUSTER_REQUIRES(mutex_);
+  // As by xSync.
+  int sync_file(DiskFile& file) MUSTER_REQUIRES(mutex_);
   void sync_folder(DiskFolder& folder) MUSTER_REQUIRES(mutex_);
   DiskFolder& folder_named(const std::filesystem::path& path) MUSTER_REQUIRES(mutex_);
 
@@ -138,6 +148,7 @@ class PowerLossVfs {
   // Guarded by mutex_, and so is whatever stands in the folders.
   mutable Mutex mutex_;
   std::map<std::filesystem::path, std::unique_ptr<DiskFolder>> folders_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<MappedFile>> mapped_ MUSTER_GUARDED_BY(mutex_);
   std::uint64_t open_files_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool off_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<std::uint64_t> operations_left_ MUSTER_GUARDED_BY(mutex_);

@@ -6,14 +6,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "jobs/stores/sqlite/journal.hpp"
+#include "jobs/stores/sqlite/journal_pair.hpp"
 #include "jobs/stores/sqlite/schema.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -98,7 +100,7 @@ TEST_F(SqliteStoreTest, WhatIsOnlyWrittenIsInTheDatabaseWithTheNextTransaction) 
   EXPECT_FALSE(again.inserted[0].created);
   EXPECT_EQ(again.inserted[0].seq, written.inserted[1].seq);
   EXPECT_EQ(rows(), 2);
-  EXPECT_TRUE(Journal(path()).is_empty()) << "there is room for others";
+  EXPECT_EQ(JournalPair(path(), {}).last(), 0) << "there is room for others";
   StoreBatch more = batch_of(pool, {"c"});
   store.commit(more, Durability::written);
   EXPECT_EQ(rows(), 2);
@@ -149,6 +151,91 @@ TEST_F(SqliteStoreTest, AnIdIsTakenWhereverItsJobIs) {
   EXPECT_EQ(created(store, {"a", "b", "c", "d", "e"}), "----+");
 }
 
+std::int64_t rows_waiting(const std::string& path) {
+  return Database({.path = path, .mode = Database::Mode::read})
+      .number("SELECT count(*) FROM waiting");
+}
+
+TEST_F(SqliteStoreTest, WhatIsSyncedCostsNoTransactionEither) {
+  int syncs = 0;
+  SqliteStore store({.path = path(), .journal = {.sync = [&](const std::string& /*path*/) {
+                                       ++syncs;
+                                       return true;
+                                     }}});
+  const PoolNumber pool = store.open_pool("notes", 1).number;
+  const int before = syncs;
+  StoreBatch batch = batch_of(pool, {"a", "b"});
+  store.commit(batch, Durability::synced);
+  EXPECT_EQ(syncs, before);
+  store.sync();
+  EXPECT_EQ(syncs, before + 1);
+  store.sync();
+  EXPECT_EQ(syncs, before + 1) << "there is nothing new";
+  EXPECT_EQ(rows_waiting(path()), 0);
+  EXPECT_EQ(ids_waiting(store, pool), std::vector<std::string>({"a", "b"}));
+  EXPECT_EQ(rows_waiting(path()), 2);
+}
+
+TEST_F(SqliteStoreTest, AJournalThatCannotBeSyncedEndsTheStore) {
+  bool is_good = true;
+  const auto sync = [&](const std::string& /*path*/) { return is_good; };
+  SqliteStore store({.path = path(), .journal = {.sync = sync}});
+  const PoolNumber pool = store.open_pool("notes", 1).number;
+  StoreBatch batch = batch_of(pool, {"a"});
+  store.commit(batch, Durability::synced);
+  is_good = false;
+  EXPECT_THROW(store.sync(), StoreFailure);
+  is_good = true;
+  EXPECT_THROW(store.sync(), StoreFailure);
+  StoreBatch next = batch_of(pool, {"b"});
+  EXPECT_THROW(store.commit(next, Durability::written), StoreFailure);
+}
+
+// Nobody looks for them, nothing is settled, and nobody enqueues any more.
+TEST_F(SqliteStoreTest, AFullJournalIsMovedInByItself) {
+  SqliteStore store({.path = path(), .journal = {.bytes = 4096}});
+  const PoolNumber pool = store.open_pool("notes", 1).number;
+  StoreBatch first = batch_of(pool, {"first"});
+  first.jobs.front().event.assign(3000, 'x');
+  store.commit(first, Durability::written);
+  StoreBatch next = batch_of(pool, {"next"});
+  next.jobs.front().event.assign(3000, 'x');
+  store.commit(next, Durability::written);
+  const Time deadline = real_clock().now() + std::chrono::seconds(20);
+  while (rows_waiting(path()) == 0 && real_clock().now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(rows_waiting(path()), 1) << "the other journal is not full";
+}
+
+TEST_F(SqliteStoreTest, AFullJournalIsMovedInWhileOthersEnqueue) {
+  constexpr int kJobs = 3000;
+  PoolNumber pool = 0;
+  {
+    SqliteStore store({.path = path(), .journal = {.bytes = 16'384}});
+    pool = store.open_pool("notes", 1).number;
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 3; ++thread) {
+      threads.emplace_back([&store, pool, thread] {
+        for (int i = thread; i < kJobs; i += 3) {
+          StoreBatch batch = batch_of(pool, {std::to_string(i)});
+          store.commit(batch, i % 2 == 0 ? Durability::synced : Durability::written);
+          store.sync();
+          EXPECT_TRUE(batch.inserted[0].created);
+        }
+      });
+    }
+    threads.clear();
+    EXPECT_GT(rows_waiting(path()), kJobs / 2);
+  }
+  SqliteStore store = open();
+  std::set<std::string> ids;
+  JobSeq last = 0;
+  store.load_waiting(pool, [&](const JobRecord& record) {
+    EXPECT_EQ(record.seq, ++last) << "none is missing, none is there twice";
+    ids.insert(store.read(std::vector{record.seq}, 0).front().id);
+  });
+  EXPECT_EQ(ids.size(), static_cast<std::size_t>(kJobs));
+}
+
 // A process that was killed behind its transaction leaves in the journal what is in the database.
 TEST_F(SqliteStoreTest, WhatTheDatabaseHasKnownIsNotTakenFromTheJournalAgain) {
   PoolNumber pool = 0;
@@ -164,7 +251,8 @@ TEST_F(SqliteStoreTest, WhatTheDatabaseHasKnownIsNotTakenFromTheJournalAgain) {
                       WallTime::clock::now() + std::chrono::hours(1), {});
     ASSERT_FALSE(store.find(pool, "a"));
   }
-  ASSERT_TRUE(Journal(path()).add(1, batch_of(pool, {"a", "b", "c"}).jobs));
+  const std::vector<NewJob> known = batch_of(pool, {"a", "b", "c"}).jobs;
+  ASSERT_TRUE(JournalPair(path(), {}).add(1, known, Durability::synced));
   SqliteStore store = open();
   EXPECT_EQ(ids_waiting(store, pool), std::vector<std::string>({"b", "c"}));
   EXPECT_FALSE(store.find(pool, "a"));

@@ -117,25 +117,41 @@ struct SqliteStore::Reader {
                      "SELECT attempt, kind, at, what FROM failure WHERE seq = ?1 ORDER BY attempt"};
 };
 
-// All of `work` or nothing.
 template <class Work>
-void SqliteStore::transact(Durability durability, const Work& work) {
-  if (is_spoilt_.load(relaxed)) refuse_spoilt();  // relaxed: a refusal more or less
-  last_before_ = last_;
+void SqliteStore::change(const Work& work) {
+  refuse_if_spoilt();
   writer_->begin.run();
   try {
-    move_in();
     work();
     writer_->commit.run();
   } catch (...) {
-    last_ = last_before_;
     if (writer_->database.is_in_transaction()) writer_->rollback.run();
     throw;
   }
+}
+
+template <class Work>
+void SqliteStore::transact(const Work& work) {
+  last_before_ = last_;
+  try {
+    change([&] {
+      writing_.is_held();
+      journals_.for_each([this](const Journal::Noted& job) {
+        writing_.is_held();
+        put_noted(job);
+      });
+      await_noted();
+      work();
+    });
+  } catch (...) {
+    last_ = last_before_;
+    throw;
+  }
   in_database_.store(last_, release);  // sync(in-database): pairs with the load in need()
-  journal_.clear();
+  journals_.clear({.written = last_});
+  (void)journals_.take_unsynced();  // it is in the log now, which will be synced
+  commits_.fetch_add(1, release);  // sync(log-commits): pairs with the load in sync_log()
   shorten_log();
-  if (durability == Durability::synced) sync();
 }
 
 }  // namespace muster

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <optional>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -17,13 +19,13 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kFileBytes = 1U << 20U;
-constexpr std::size_t kRoom = kFileBytes - 16;  // behind the head
-
 // More are better off in a transaction of their own.
 constexpr std::size_t kMostBatchBytes = 1U << 16U;
 
-constexpr std::uint64_t kMagic = 0x31'4e'54'52'57'54'53'4d;  // "MSTWRTN1"
+struct FileHead {
+  std::uint64_t magic = 0x31'4e'54'52'57'54'53'4d;  // "MSTWRTN1"
+  std::uint64_t unused = 0;
+};
 
 struct BatchHead {
   std::uint64_t hash = 0;  // of all that follows
@@ -85,12 +87,13 @@ char* write(char* place, const NewJob& job) {
   return end;
 }
 
-// Null: there is none that is whole.
-const char* find_batch(const char* place, std::size_t room) {
-  if (room < sizeof(BatchHead)) return nullptr;
+// Nothing: there is none that is whole.
+std::optional<BatchHead> find_batch(const char* place, std::size_t room) {
+  if (room < sizeof(BatchHead)) return std::nullopt;
   const auto batch = read<BatchHead>(place);
   const bool is_possible = batch.bytes >= sizeof(BatchHead) && batch.bytes <= room;
-  return is_possible && hash_of(place, batch.bytes) == batch.hash ? place : nullptr;
+  if (!is_possible || hash_of(place, batch.bytes) != batch.hash) return std::nullopt;
+  return batch;
 }
 
 // Of a batch that is whole. `place` is behind it then.
@@ -113,57 +116,82 @@ Journal::Noted read_job(const char*& place, JobSeq seq) {
   return job;
 }
 
+// So that its name survives the power.
+bool sync_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool is_synced = fsync(descriptor) == 0;
+  close(descriptor);
+  return is_synced;
+}
+
 }  // namespace
 
-Journal::Journal(const std::string& store_path) : path_(store_path + "-written") {
+Journal::Journal(const std::string& store_path, std::string path, Options options)
+    : path_(std::move(path)), options_(std::move(options)) {
   const auto refuse = [&](const std::string& reason, const std::string& advice) {
     if (descriptor_ >= 0) close(descriptor_);
     throw StoreFailure({.attempt = "open job store \"" + store_path + "\"",
                         .reason = "its file \"" + path_ + "\" " + reason,
                         .advice = advice});
   };
+  const auto failed = [](const char* attempt, int error) {
+    return std::string("cannot be ") + attempt + " (" + std::strerror(error) + ")";
+  };
   descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) {
-    refuse(std::string("cannot be opened (") + std::strerror(errno) + ")",
-           "the folder must exist and be writable");
-  }
+  if (descriptor_ < 0) refuse(failed("opened", errno), "the folder must exist and be writable");
   std::uint64_t magic = 0;  // of a new file
   (void)!pread(descriptor_, &magic, sizeof(magic), 0);
-  if (magic != 0 && magic != kMagic) {
+  const bool is_new = magic == 0;
+  if (!is_new && magic != FileHead().magic) {
     refuse("is of another program, or of another version", "move it away, if it is not muster's");
   }
   // All of it: to write to a page that the disk has no room for would be the end of the process.
-  if (const int error = posix_fallocate(descriptor_, 0, kFileBytes); error != 0) {
-    refuse(std::string("cannot be made (") + std::strerror(error) + ")", "free 1 MiB and retry");
+  const auto bytes = static_cast<off_t>(options_.bytes);
+  if (const int error = posix_fallocate(descriptor_, 0, bytes); error != 0) {
+    refuse(failed("made", error), "free " + std::to_string(options_.bytes) + " bytes and retry");
   }
-  void* const memory =
-      mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
-  if (memory == MAP_FAILED) {
-    refuse(std::string("cannot be mapped (") + std::strerror(errno) + ")", "free memory and retry");
-  }
+  void* const memory = mmap(nullptr, options_.bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+  if (memory == MAP_FAILED) refuse(failed("mapped", errno), "free memory and retry");
   memory_ = static_cast<char*>(memory);
-  head().magic = kMagic;
+  if (!is_new) {
+    take_up();
+    return;
+  }
+  // Blocks that were never written cost the file system more when they are synced.
+  std::memset(memory_, 0, options_.bytes);
+  const FileHead head;
+  std::memcpy(memory_, &head, sizeof(head));
+  if (sync() && sync_folder_of(path_)) return;
+  munmap(memory_, options_.bytes);
+  refuse(failed("synced", errno), "look at the system's log");
 }
 
 Journal::~Journal() {
-  munmap(memory_, kFileBytes);
+  munmap(memory_, options_.bytes);
   close(descriptor_);
 }
 
-Journal::Head& Journal::head() const {
-  return *reinterpret_cast<Head*>(memory_);
+// What is left of a batch that was there before the file was cleared has lower numbers.
+void Journal::take_up() {
+  const std::size_t room = options_.bytes - sizeof(FileHead);
+  for (;;) {
+    const auto batch = find_batch(memory_ + sizeof(FileHead) + used_, room - used_);
+    if (!batch || batch->first <= last_) return;
+    used_ += batch->bytes;
+    last_ = batch->first + batch->jobs - 1;
+    has_synced_ = true;  // perhaps
+  }
 }
 
-bool Journal::is_empty() const {
-  return head().used.load(relaxed) == 0;  // relaxed: our own
-}
-
-bool Journal::add(JobSeq first, std::span<const NewJob> jobs) {
+bool Journal::add(JobSeq first, std::span<const NewJob> jobs, Durability durability) {
   std::size_t bytes = sizeof(BatchHead);
   for (const NewJob& job : jobs) bytes += bytes_of(job);
-  const std::uint64_t used = head().used.load(relaxed);  // relaxed: our own
-  if (bytes > kMostBatchBytes || bytes > kRoom - std::min<std::uint64_t>(used, kRoom)) return false;
-  char* const batch = memory_ + sizeof(Head) + used;
+  const std::size_t room = options_.bytes - sizeof(FileHead) - used_;
+  if (bytes > std::min(kMostBatchBytes, room)) return false;
+  char* const batch = memory_ + sizeof(FileHead) + used_;
   char* place = batch + sizeof(BatchHead);
   for (const NewJob& job : jobs) place = write(place, job);
   BatchHead fixed{.first = first,
@@ -172,27 +200,38 @@ bool Journal::add(JobSeq first, std::span<const NewJob> jobs) {
   std::memcpy(batch, &fixed, sizeof(fixed));
   fixed.hash = hash_of(batch, bytes);
   std::memcpy(batch, &fixed.hash, sizeof(fixed.hash));
-  head().used.store(used + bytes, release);  // sync(journal): whoever finds us dead reads it
+  used_ += bytes;
+  last_ = first + static_cast<JobSeq>(jobs.size()) - 1;
+  if (durability == Durability::synced) has_synced_ = is_unsynced_ = true;
   return true;
 }
 
 void Journal::for_each(const std::function<void(const Noted& job)>& each) const {
-  const std::uint64_t used = head().used.load(acquire);  // sync(journal): of one who is dead
-  const char* place = memory_ + sizeof(Head);
-  const char* const end = place + std::min<std::uint64_t>(used, kRoom);
-  while (const char* const batch = find_batch(place, static_cast<std::size_t>(end - place))) {
-    const auto fixed = read<BatchHead>(batch);
-    place = batch + sizeof(BatchHead);
-    for (std::uint32_t i = 0; i < fixed.jobs; ++i) {
-      const Noted job = read_job(place, fixed.first + i);
-      each(job);
-    }
-    place = batch + fixed.bytes;
+  const char* place = memory_ + sizeof(FileHead);
+  const char* const end = place + used_;
+  while (place < end) {
+    const auto batch = read<BatchHead>(place);
+    const char* job = place + sizeof(BatchHead);
+    for (std::uint32_t i = 0; i < batch.jobs; ++i) each(read_job(job, batch.first + i));
+    place += batch.bytes;
   }
 }
 
-void Journal::clear() {
-  head().used.store(0, release);  // sync(journal): as in add()
+// Nobody finds a first batch then, nor what is behind it.
+void Journal::clear() noexcept {
+  std::memset(memory_ + sizeof(FileHead), 0, sizeof(BatchHead));
+  used_ = 0;
+  last_ = 0;
+  has_synced_ = false;
+}
+
+bool Journal::take_unsynced() noexcept {
+  return std::exchange(is_unsynced_, false);
+}
+
+bool Journal::sync() const {
+  if (options_.sync) return options_.sync(path_);
+  return msync(memory_, options_.bytes, MS_SYNC) == 0;
 }
 
 }  // namespace muster

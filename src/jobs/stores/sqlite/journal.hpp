@@ -1,17 +1,20 @@
-// journal.hpp: new jobs that are written, and not in the database yet.
+// journal.hpp: new jobs that are not in the database yet.
 //
-//     "jobs.db-written":  head | batch | batch | ... | free
+//     head | batch | batch | ... | free
 //
-// Mapped memory: to append is to copy some bytes and to store how many there are, and the kernel
-// keeps them when the process is killed. So a job can be acknowledged as `written` without a
-// transaction; it gets into the database with the next one. What is in both is told by its number:
-// the database has all up to its highest. If the power goes, a batch may be there in part; its hash
-// tells.
+// Mapped memory: to add a batch is to copy some bytes, and the kernel keeps them when the process
+// is killed; sync() makes them survive the power. So new jobs can be acknowledged without a
+// transaction, and get into the database later. What is in both is told by its number: the database
+// has all up to its highest.
 //
-// Thread safety: none; its user guards it.
+// Each batch has a hash, and numbers rise: whoever opens the file finds what was added since it was
+// last cleared, up to the first batch that is not whole.
+//
+// Thread safety: none but that of sync(), which may run beside all others; its user guards it.
 // Lifetime: what for_each() shows is valid until clear().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,16 +22,21 @@
 #include <string>
 #include <string_view>
 
-#include <muster/sync/atomic.hpp>
-
 #include "jobs/store.hpp"
 
 namespace muster {
 
 class Journal {
  public:
-  // Opens or makes the file of a store. Throws StoreFailure.
-  explicit Journal(const std::string& store_path);
+  struct Options {
+    std::size_t bytes = 1U << 20U;  // of the file; a multiple of the machine's pages
+
+    // For tests: instead of the kernel's call. False: the disk has failed.
+    std::function<bool(const std::string& path)> sync = {};
+  };
+
+  // Opens or makes the file `path` of the store `store_path`. Throws StoreFailure.
+  Journal(const std::string& store_path, std::string path, Options options);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -46,28 +54,39 @@ class Journal {
     std::string_view event = {};
   };
 
-  // All of them, numbered from `first` on, or none: there is no room.
-  [[nodiscard]] bool add(JobSeq first, std::span<const NewJob> jobs);
+  // All of them, numbered from `first` on, or none: there is no room. `first` is above all that
+  // were ever added.
+  [[nodiscard]] bool add(JobSeq first, std::span<const NewJob> jobs, Durability durability);
 
-  [[nodiscard]] bool is_empty() const;
+  // The number of the last job; 0: there is none.
+  [[nodiscard]] JobSeq last() const noexcept { return last_; }
+
+  // Some of its jobs were added to survive the power.
+  [[nodiscard]] bool has_synced() const noexcept { return has_synced_; }
 
   // In the order they were added.
   void for_each(const std::function<void(const Noted& job)>& each) const;
 
-  // All of it is in the database.
-  void clear();
+  // All of it is in the database, as durable as it has to be.
+  void clear() noexcept;
+
+  // Whether something was added to survive the power since this was last asked.
+  [[nodiscard]] bool take_unsynced() noexcept;
+
+  // What was added before survives the power. False: the disk has failed.
+  [[nodiscard]] bool sync() const;
 
  private:
-  struct Head {
-    std::uint64_t magic;
-    Atomic<std::uint64_t> used;  // bytes, behind the head
-  };
+  void take_up();
 
-  [[nodiscard]] Head& head() const;
-
-  std::string path_;
+  const std::string path_;
+  const Options options_;
   int descriptor_ = -1;
   char* memory_ = nullptr;
+  std::size_t used_ = 0;  // bytes, behind the head
+  JobSeq last_ = 0;
+  bool has_synced_ = false;
+  bool is_unsynced_ = false;
 };
 
 }  // namespace muster

@@ -75,10 +75,10 @@ std::vector<std::pair<std::string, std::int64_t>> SqliteStore::all_memos() {
 }
 
 std::size_t SqliteStore::take_in(const std::vector<WholeJob>& jobs) {
-  const MutexLock lock(writing_);
   std::size_t count = 0;
-  transact(Durability::synced, [&] {
+  const auto take = [&] {
     writing_.is_held();
+    noting_.is_held();
     Statement pool(writer_->database, "SELECT number FROM pool WHERE name = ?1");
     Statement wait(writer_->database,
                    "INSERT INTO waiting(pool, seq, at, attempts) VALUES(?1, ?2, ?3, ?4)");
@@ -114,14 +114,19 @@ std::size_t SqliteStore::take_in(const std::vector<WholeJob>& jobs) {
       note(inserted.seq, {job.result, job.log});
       for (const AttemptError& error : job.errors) fail(inserted.seq, error);
     }
-  });
+  };
+  {
+    const MutexLock lock(writing_);
+    const MutexLock noting(noting_);
+    transact(take);
+  }
+  sync();
   return count;
 }
 
 void SqliteStore::take_in(const WholePool& pool) {
   const PoolNumber number = open_pool(pool.name, pool.record.concurrency).number;
-  const MutexLock lock(writing_);
-  transact(Durability::synced, [&] {
+  const auto take = [&] {
     writing_.is_held();
     if (pool.record.is_paused) pause({.pool = number, .is_paused = true});
     for (const PoolRecord::Instance& instance : pool.record.instances) {
@@ -131,7 +136,13 @@ void SqliteStore::take_in(const WholePool& pool) {
           .run();
       if (instance.is_paused) pause({.pool = number, .index = instance.index, .is_paused = true});
     }
-  });
+  };
+  {
+    const MutexLock lock(writing_);
+    const MutexLock noting(noting_);
+    transact(take);
+  }
+  sync();
 }
 
 }  // namespace muster

@@ -75,9 +75,11 @@ Store::Pruned SqliteStore::prune(const Retention& retention, WallTime now, const
   const PruneSpan removed{.from = 0, .before = gone, .most = most, .removes = true};
   const PruneSpan emptied{.from = gone, .before = empty, .most = most};
   const MutexLock lock(writing_);
+  const MutexLock noting(noting_);
   Pruned pruned;
-  transact(Durability::written, [&] {
+  transact([&] {
     writing_.is_held();
+    noting_.is_held();
     const std::array counts{
         prune_ended(JobState::dead, {.from = 0, .before = dead, .most = most, .removes = true}),
         prune_ended(JobState::completed, removed),

@@ -2,6 +2,7 @@
 #include "jobs/stores/sqlite/sqlite_store.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <muster/base/log.hpp>
 
@@ -11,26 +12,39 @@
 
 namespace muster {
 
-SqliteStore::SqliteStore(const Options& options) : owner_(options.path), journal_(options.path) {
+SqliteStore::SqliteStore(const Options& options)
+    : owner_(options.path), journals_(options.path, options.journal) {
   {
     const MutexLock lock(writing_);
+    const MutexLock noting(noting_);
     writer_ = std::make_unique<Writer>(options);
     last_ = writer_->database.number(
         "SELECT max(seq, (SELECT coalesce(max(seq), 0) FROM job)) FROM highest");
     log_.emplace(writer_->database, options.long_log);
-    take_up_journal();
+    take_up_journals();
     learn_ids();
-    // Whatever became of the last process, and of its syncs: all that is there is on disk.
+  }
+  // Whatever became of the last process, and of its syncs: all that is there is on disk.
+  sync();
+  {
+    const MutexLock lock(writing_);
     writer_->database.run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
   const MutexLock lock(reading_);
   reader_ = std::make_unique<Reader>(options);
   bodies_.emplace(
       Database::Place{.path = options.path, .mode = Database::Mode::read, .vfs = options.vfs});
+  mover_ = std::thread([this] { serve_full(); });
 }
 
 // Readers first: the last connection to close checkpoints.
 SqliteStore::~SqliteStore() {
+  {
+    const MutexLock noting(noting_);
+    stops_ = true;
+  }
+  is_full_.notify_one();
+  mover_.join();
   bodies_.reset();
   {
     const MutexLock lock(reading_);
@@ -38,6 +52,7 @@ SqliteStore::~SqliteStore() {
   }
   try {
     need(kAny);
+    sync_log();
   } catch (const StoreFailure& failure) {
     MUSTER_LOG(LogLevel::warning,
                "jobs stay in the journal until the store is opened again: " << failure.what());
@@ -49,12 +64,19 @@ SqliteStore::~SqliteStore() {
 }
 
 PoolRecord SqliteStore::open_pool(std::string_view name, std::uint32_t concurrency) {
-  const MutexLock lock(writing_);
-  transact(Durability::synced, [&] {
+  const auto insert = [&] {
     writing_.is_held();
-    Statement insert(writer_->database, "INSERT INTO pool(name) VALUES(?) ON CONFLICT DO NOTHING");
-    insert.bind(1, name).run();
-  });
+    Statement row(writer_->database, "INSERT INTO pool(name) VALUES(?) ON CONFLICT DO NOTHING");
+    row.bind(1, name).run();
+  };
+  {
+    const MutexLock lock(writing_);
+    const MutexLock noting(noting_);
+    transact(insert);
+  }
+  sync();
+  const MutexLock lock(writing_);
+  const MutexLock noting(noting_);
   PoolRecord record{.concurrency = concurrency};
   Statement pool(writer_->database, "SELECT number, paused FROM pool WHERE name = ?");
   if (pool.bind(1, name).step()) {
@@ -75,7 +97,6 @@ PoolRecord SqliteStore::open_pool(std::string_view name, std::uint32_t concurren
 
 // False: its id is taken. It waits, once all of its batch are inserted: await().
 bool SqliteStore::put(const Journal::Noted& job) {
-  ids_.add(job.pool, job.id);
   writer_->insert.bind(1, job.seq)
       .bind(2, job.pool)
       .bind(3, job.priority)
@@ -91,6 +112,7 @@ bool SqliteStore::put(const Journal::Noted& job) {
 
 Inserted SqliteStore::insert(const NewJob& job) {
   if (job.replaces_before) make_room(job);
+  ids_.add(job.pool, job.id);
   const bool is_new = put({.seq = last_ + 1,
                            .pool = job.pool,
                            .priority = job.priority,
@@ -135,29 +157,59 @@ void SqliteStore::pause(const PauseChange& change) {
 }
 
 void SqliteStore::commit(StoreBatch& batch, Durability durability) {
+  if (jot_down(batch, durability)) return;
   const MutexLock lock(writing_);
-  if (durability == Durability::written && jot_down(batch)) return;
+  const MutexLock noting(noting_);
   const auto carry_out_with = [&](Care care) {
     return [&, care] {
       writing_.is_held();
+      noting_.is_held();
       carry_out(batch, care);
     };
   };
   try {
-    transact(Durability::written, carry_out_with(Care::for_many));
+    transact(carry_out_with(Care::for_many));
   } catch (const SomeAreMissing&) {
-    transact(Durability::written, carry_out_with(Care::for_each));
+    transact(carry_out_with(Care::for_each));
   }
 }
 
-// Whoever commits meanwhile only appends to the log; SQLite syncs it by itself before it copies
-// from it. One at a time: a disk tells of an error once.
 void SqliteStore::sync() {
-  const MutexLock lock(syncing_);
-  if (is_spoilt_.load(relaxed)) refuse_spoilt();  // relaxed: is set under the same lock
-  if (log_->sync()) return;
+  sync_journals();
+  // sync(log-commits): pairs with the addition in transact(); sync(log-synced): with the store in
+  // sync_log()
+  if (synced_.load(acquire) < commits_.load(acquire)) sync_log();
+}
+
+// Who comes while another is at it waits, since that may be about his.
+void SqliteStore::sync_journals() {
+  const MutexLock lock(syncing_journals_);
+  refuse_if_spoilt();
+  const JournalPair::Unsynced unsynced = [this] {
+    const MutexLock noting(noting_);
+    return journals_.take_unsynced();
+  }();
+  if (journals_.sync(unsynced)) return;
   is_spoilt_.store(true, relaxed);  // relaxed: nothing else is read because of it
-  refuse_spoilt();
+  refuse_if_spoilt();
+}
+
+// Whoever commits meanwhile only appends to the log; SQLite syncs it by itself before it copies
+// from it. What is in the database so is not needed in the journals any more.
+void SqliteStore::sync_log() {
+  JournalPair::Moved moved;
+  {
+    const MutexLock lock(syncing_);
+    refuse_if_spoilt();
+    const std::uint64_t commits = commits_.load(acquire);  // sync(log-commits): as in sync()
+    moved.synced = in_database_.load(acquire);             // sync(in-database): as in need()
+    if (!log_->sync()) is_spoilt_.store(true, relaxed);  // relaxed: nothing is read because of it
+    refuse_if_spoilt();
+    synced_.store(commits, release);  // sync(log-synced): pairs with the load in sync()
+  }
+  const MutexLock noting(noting_);
+  moved.written = in_database_.load(relaxed);  // relaxed: more or less of it
+  journals_.clear(moved);
 }
 
 // That syncs, too. It begins anew with the next commit, if nobody looks at what is in it.
@@ -172,7 +224,8 @@ void SqliteStore::shorten_log() {
   if (!log_->copy()) is_spoilt_.store(true, relaxed);  // relaxed: nothing is read because of it
 }
 
-void SqliteStore::refuse_spoilt() {
+void SqliteStore::refuse_if_spoilt() const {
+  if (!is_spoilt_.load(relaxed)) return;  // relaxed: a refusal more or less
   throw StoreFailure({.attempt = "sync job store",
                       .reason = "the disk reports an error, and may have lost what was committed",
                       .advice = "look at the system's log, and open the store anew"});
@@ -190,14 +243,11 @@ void SqliteStore::carry_out(StoreBatch& batch, Care care) {
 }
 
 // What our predecessor has left there.
-void SqliteStore::take_up_journal() {
+void SqliteStore::take_up_journals() {
   in_database_.store(last_, relaxed);  // relaxed: nobody else is here
-  if (journal_.is_empty()) return;
-  journal_.for_each([this](const Journal::Noted& job) {
-    writing_.is_held();
-    last_ = std::max(last_, job.seq);
-  });
-  transact(Durability::written, [] {});
+  if (journals_.last() == 0) return;
+  last_ = std::max(last_, journals_.last());
+  transact([] {});
 }
 
 // Of all jobs, if they are not so many that this would take long.
@@ -211,50 +261,107 @@ void SqliteStore::learn_ids() {
 }
 
 // Without a transaction. False: there is more to it than new jobs with new ids, or no room.
-bool SqliteStore::jot_down(StoreBatch& batch) {
+bool SqliteStore::jot_down(StoreBatch& batch, Durability durability) {
   if (!batch.settlements.empty() || !batch.verdicts.empty() || !batch.pauses.empty()) return false;
-  if (is_spoilt_.load(relaxed)) refuse_spoilt();  // relaxed: a refusal more or less
+  if (batch.jobs.empty()) return false;
+  refuse_if_spoilt();
+  const MutexLock noting(noting_);
   for (const NewJob& job : batch.jobs) {
     if (job.replaces_before || ids_.may_have(job.pool, job.id)) return false;
     ids_.add(job.pool, job.id);
   }
-  if (!journal_.add(last_ + 1, batch.jobs)) return false;
+  const Journal* const full = journals_.full();
+  if (!journals_.add(last_ + 1, batch.jobs, durability)) return false;
   batch.inserted.clear();
   for (const NewJob& job : batch.jobs) {
     batch.inserted.push_back({.seq = ++last_, .created = true, .turn = job.turn});
   }
   noted_.store(last_, relaxed);  // relaxed: told to others together with the jobs
+  if (journals_.full() != full) is_full_.notify_one();
   return true;
 }
 
-// From the journal. What the database had before the power went is not new.
-void SqliteStore::move_in() {
-  if (journal_.is_empty()) return;
-  const JobSeq before = in_database_.load(relaxed);  // relaxed: written under the same lock
-  journal_.for_each([&](const Journal::Noted& job) {
-    writing_.is_held();
-    if (job.seq <= before || put(job)) return;
-    MUSTER_LOG(LogLevel::error, "job \"" << job.id << "\" was written, and its id is taken");
-  });
-  writer_->await.bind(1, before).run();
+// From a journal. What the database had before the power went is not new.
+void SqliteStore::put_noted(const Journal::Noted& job) {
+  // relaxed: written under the same lock.
+  if (job.seq <= in_database_.load(relaxed) || put(job)) return;
+  MUSTER_LOG(LogLevel::error, "job \"" << job.id << "\" was written, and its id is taken");
 }
 
-// Somebody looks for jobs up to this one in the database. Who was told of a job that is in the
+void SqliteStore::await_noted() {
+  writer_->await.bind(1, in_database_.load(relaxed)).run();  // relaxed: as above
+}
+
+// A thread: what is full is moved in while others go on.
+void SqliteStore::serve_full() {
+  constexpr std::chrono::seconds kPause{1};
+  const MutexLock noting(noting_);
+  while (!stops_) {
+    if (journals_.full() == nullptr) {
+      is_full_.wait(noting_);
+      continue;
+    }
+    noting_.unlock();
+    std::string problem;
+    try {
+      move_full_in();
+      sync_log();
+    } catch (const StoreFailure& failure) {
+      problem = failure.what();
+    }
+    noting_.lock();
+    if (problem.empty()) continue;
+    MUSTER_LOG(LogLevel::error, "jobs stay in the journal: " << problem);
+    if (is_spoilt_.load(relaxed)) return;  // relaxed: once more or not
+    if (!stops_) (void)is_full_.wait_until(noting_, real_clock().now() + kPause);
+  }
+}
+
+// It does not change until it is cleared, which it is not before it is in the database.
+void SqliteStore::move_full_in() {
+  const MutexLock lock(writing_);
+  const Journal* full = nullptr;
+  JobSeq last = 0;
+  {
+    const MutexLock noting(noting_);
+    full = journals_.full();
+    if (full != nullptr) last = full->last();
+    if (last <= in_database_.load(relaxed)) return;  // relaxed: written under our lock
+  }
+  change([&] {
+    writing_.is_held();
+    full->for_each([this](const Journal::Noted& job) {
+      writing_.is_held();
+      put_noted(job);
+    });
+    await_noted();
+  });
+  in_database_.store(last, release);  // sync(in-database): pairs with the load in need()
+  shorten_log();
+}
+
+// Somebody looks for jobs up to this one in the database. Who was told of a job that is in a
 // journal sees that it is.
 void SqliteStore::need(JobSeq seq) {
   const JobSeq noted = noted_.load(relaxed);  // relaxed: as above; nothing else is read by it
-  // sync(in-database): pairs with the store in transact()
+  // sync(in-database): pairs with the stores in transact() and move_full_in()
   if (std::min(seq, noted) <= in_database_.load(acquire)) return;
   const MutexLock lock(writing_);
-  if (!journal_.is_empty()) transact(Durability::written, [] {});
+  const MutexLock noting(noting_);
+  // relaxed: written under our locks.
+  if (in_database_.load(relaxed) < noted_.load(relaxed)) transact([] {});
 }
 
 void SqliteStore::remember(std::string_view name, std::int64_t number) {
-  const MutexLock lock(writing_);
-  transact(Durability::synced, [&] {
-    writing_.is_held();
-    writer_->remember.bind(1, name).bind(2, number).run();
-  });
+  {
+    const MutexLock lock(writing_);
+    const MutexLock noting(noting_);
+    transact([&] {
+      writing_.is_held();
+      writer_->remember.bind(1, name).bind(2, number).run();
+    });
+  }
+  sync();
 }
 
 }  // namespace muster
