@@ -150,14 +150,14 @@ class GroupCommit {
   std::size_t under_way_ MUSTER_GUARDED_BY(mutex_) = 0;  // settlements in transactions
   bool is_committing_ MUSTER_GUARDED_BY(mutex_) = false;
   bool stops_ MUSTER_GUARDED_BY(mutex_) = false;
-  Time try_again_ MUSTER_GUARDED_BY(mutex_){};         // not before that
-  Time last_end_ MUSTER_GUARDED_BY(mutex_){};          // of a transaction
-  std::uint32_t round_ MUSTER_GUARDED_BY(mutex_) = 0;  // transactions begun so far
-  std::uint32_t ended_ MUSTER_GUARDED_BY(mutex_) = 0;  // those that were told of
-  std::size_t wanted_ MUSTER_GUARDED_BY(mutex_) = 0;   // requests, before the next is begun
-  unsigned waiters_ MUSTER_GUARDED_BY(mutex_) = 0;     // until all is settled
+  Time try_again_ MUSTER_GUARDED_BY(mutex_){};            // not before that
+  Time last_end_ MUSTER_GUARDED_BY(mutex_){};             // of a transaction
+  std::uint32_t round_ MUSTER_GUARDED_BY(mutex_) = 0;     // transactions begun so far
+  std::uint32_t ended_ MUSTER_GUARDED_BY(mutex_) = 0;     // those that were told of
+  std::size_t wanted_ MUSTER_GUARDED_BY(mutex_) = 0;      // requests, before the next is begun
+  unsigned waiters_ MUSTER_GUARDED_BY(mutex_) = 0;        // until all is settled
   bool is_in_a_hurry_ MUSTER_GUARDED_BY(mutex_) = false;  // with what is there to be settled
-  unsigned alert_ MUSTER_GUARDED_BY(mutex_) = 0;       // committers that wake up by themselves
+  unsigned alert_ MUSTER_GUARDED_BY(mutex_) = 0;          // committers that wake up by themselves
 
   // Any thread.
   Rounds rounds_;  // a transaction each

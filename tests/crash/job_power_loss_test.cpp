@@ -26,7 +26,7 @@ constexpr int kBatches = 14;
 constexpr int kJobs = 4;      // in each
 constexpr int kLongLog = 60;  // pages, so that it is copied now and then
 
-constexpr int kAfter = 3;     // noted behind each
+constexpr int kAfter = 3;  // noted behind each
 
 std::string after_of(int number) {
   return "after " + std::to_string(number);
@@ -144,9 +144,8 @@ int faults_of(Syncs syncs, const std::vector<LossModel>& models) {
         .path = folder.file("jobs.db"),
         .long_log = kLongLog,
         .vfs = vfs.name(),
-        .journal = {.bytes = 4096, .sync = [&vfs](const std::string& path) {
-                      return vfs.sync_mapped(path);
-                    }}};
+        .journal = {.bytes = 4096,
+                    .sync = [&vfs](const std::string& path) { return vfs.sync_mapped(path); }}};
     if (operations == 0) {
       (void)work(options);
       operations = vfs.figures().operations;

@@ -42,16 +42,9 @@
 #include <muster/base/random.hpp>
 #include <muster/sync/mutex.hpp>
 
-namespace muster::testing {
+#include "support/lossy_disk.hpp"
 
-// What becomes of that which was not synced.
-enum class LossModel {
-  drop_all,         // nothing of it is left
-  keep_all,         // all of it is there, as if only the process had died
-  random_subset,    // a sector has some of the writes to it, up to one of them
-  torn_sectors,     // and of the next one perhaps the first bytes
-  garbage_sectors,  // and instead of the next one perhaps garbage
-};
+namespace muster::testing {
 
 enum class Syncs {
   honoured,
@@ -78,9 +71,6 @@ struct PowerLossFigures {
   std::uint64_t folder_syncs = 0;  // come with a sync or a deletion, and cost as much again
 };
 
-class DiskFile;
-class DiskFolder;
-struct MappedFile;
 struct OpenFile;
 
 class PowerLossVfs {

@@ -1,6 +1,4 @@
 // journal_test.cpp: what was added is there, for whoever opens the file next, and nothing else.
-#include "jobs/stores/sqlite/journal_pair.hpp"
-
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -13,6 +11,7 @@
 
 #include <muster/jobs/job_error.hpp>
 
+#include "jobs/stores/sqlite/journal_pair.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace muster {
@@ -95,7 +94,8 @@ TEST_F(JournalTest, WhatHasNoRoomIsNotAdded) {
   Journal journal = open();
   NewJob large = job("large");
   large.event.assign(70'000, 'x');
-  EXPECT_FALSE(journal.add(1, std::vector{large}, Durability::written)) << "larger than what is worth it";
+  EXPECT_FALSE(journal.add(1, std::vector{large}, Durability::written))
+      << "larger than what is worth it";
   JobSeq count = 0;
   for (; count < 10'000; ++count) {
     NewJob each = job(std::to_string(count));

@@ -150,7 +150,7 @@ void SqliteStore::transact(const Work& work) {
   in_database_.store(last_, release);  // sync(in-database): pairs with the load in need()
   journals_.clear({.written = last_});
   (void)journals_.take_unsynced();  // it is in the log now, which will be synced
-  commits_.fetch_add(1, release);  // sync(log-commits): pairs with the load in sync_log()
+  commits_.fetch_add(1, release);   // sync(log-commits): pairs with the load in sync_log()
   shorten_log();
 }
 

@@ -203,7 +203,7 @@ void SqliteStore::sync_log() {
     refuse_if_spoilt();
     const std::uint64_t commits = commits_.load(acquire);  // sync(log-commits): as in sync()
     moved.synced = in_database_.load(acquire);             // sync(in-database): as in need()
-    if (!log_->sync()) is_spoilt_.store(true, relaxed);  // relaxed: nothing is read because of it
+    if (!log_->sync()) is_spoilt_.store(true, relaxed);    // relaxed: nothing is read because of it
     refuse_if_spoilt();
     synced_.store(commits, release);  // sync(log-synced): pairs with the load in sync()
   }

@@ -149,7 +149,7 @@ class SqliteStore final : public Store {
   bool is_log_long_ MUSTER_GUARDED_BY(writing_) = false;
 
   Mutex noting_;
-  JournalPair journals_;                      // of jobs behind in_database_, and some before
+  JournalPair journals_;                     // of jobs behind in_database_, and some before
   IdFilter ids_ MUSTER_GUARDED_BY(noting_);  // of the database and the journals
   JobSeq last_ MUSTER_GUARDED_BY(noting_) = 0;
   JobSeq last_before_ MUSTER_GUARDED_BY(noting_) = 0;  // the transaction
