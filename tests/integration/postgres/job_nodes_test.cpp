@@ -131,6 +131,47 @@ TEST_F(JobNodesTest, AnIdIsCreatedOnceWhoeverEnqueuesIt) {
   expect_each_once(200);
 }
 
+TEST_F(JobNodesTest, WhoWasGivenUpEnqueuesAsSomebodyNew) {
+  const Node& one = node(1);
+  for (const char* const id : {"a", "b"}) EXPECT_TRUE(one.client.enqueue({.id = id}).created);
+  (void)ask("UPDATE muster.node SET dead = true");
+  EXPECT_TRUE(one.client.enqueue({.id = "c"}).created);
+  EXPECT_FALSE(one.client.enqueue({.id = "b"}).created);
+  EXPECT_EQ(ask("SELECT string_agg(id, ' ' ORDER BY seq) FROM muster.job"), "a b c");
+  EXPECT_EQ(ask("SELECT count(*) FROM muster.waiting"), "3");
+  EXPECT_EQ(ask("SELECT count(*) FROM muster.node WHERE NOT dead"), "1");
+}
+
+// Who enqueues one job takes its number without keeping others away for long.
+TEST_F(JobNodesTest, NumbersRiseWhetherOneIsTakenOrMany) {
+  constexpr int kRounds = 200;
+  std::vector<std::thread> threads;
+  for (const std::string name : {"x", "y"}) {
+    const Node& one = node(2);
+    const Node& many = node(2);
+    threads.emplace_back([&one, name] {
+      for (int i = 0; i < kRounds; ++i) {
+        EXPECT_TRUE(one.client.enqueue({.id = name + std::to_string(1000 + i)}).created);
+      }
+    });
+    threads.emplace_back([&many, name] {
+      for (int i = 0; i < kRounds; ++i) {
+        std::vector<Enqueue> jobs;
+        for (int j = 0; j < 3; ++j) {
+          jobs.push_back({.id = "many " + name + std::to_string(1000 + 3 * i + j)});
+        }
+        EXPECT_EQ(many.client.enqueue_many(jobs).enqueued, 3U);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ask("SELECT count(*) FROM muster.job"), std::to_string(2 * 4 * kRounds));
+  EXPECT_EQ(ask("SELECT bool_and(before IS NULL OR before < id) FROM (SELECT id,"
+                " lag(id) OVER (PARTITION BY rtrim(id, '0123456789') ORDER BY seq) AS before"
+                " FROM muster.job) AS each"),
+            "t");
+}
+
 TEST_F(JobNodesTest, AnotherConcurrencyHoldsWhenNobodyRunsTheOldOne) {
   const Node& first = started(2);
   ASSERT_TRUE(are_shares("2")) << shares();

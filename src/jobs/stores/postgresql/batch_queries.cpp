@@ -5,17 +5,13 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "jobs/stores/postgresql/batch_statements.hpp"
 #include "jobs/stores/store_time.hpp"
 
 namespace muster {
 namespace {
-
-std::int64_t number_of(JobState state) {
-  return static_cast<std::int64_t>(state);
-}
 
 // One that stands for all, if they are the same.
 template <class Value>
@@ -86,8 +82,8 @@ Parameters columns_of(const std::vector<std::pair<const NewJob*, Inserted*>>& jo
 
 }  // namespace
 
-BatchQueries::BatchQueries(StoreBatch& batch, Author author, Way way)
-    : batch_(batch), author_(author), way_(way) {
+BatchQueries::BatchQueries(StoreBatch& batch, Author author, Way way, Session session)
+    : batch_(batch), author_(author), way_(way), session_(session) {
   batch.settled.assign(batch.settlements.size(), {});
   batch.judged.assign(batch.verdicts.size(), false);
   batch.inserted.assign(batch.jobs.size(), {});
@@ -95,8 +91,27 @@ BatchQueries::BatchQueries(StoreBatch& batch, Author author, Way way)
 }
 
 void BatchQueries::add(std::string_view sql, Parameters parameters, Take take) {
+  go_on();
   queries_.push_back({sql, std::move(parameters)});
   takes_.push_back(std::move(take));
+}
+
+void BatchQueries::add_quick(const QuickStatement& statement, Parameters parameters,
+                             QuickTake take) {
+  const auto from = [&take](int first_column) {
+    return [take = std::move(take), first_column](const Rows& rows) { take(rows, first_column); };
+  };
+  const std::optional<Query> going_on = std::exchange(go_on_, std::nullopt);
+  if (!going_on) return add(statement.alone, std::move(parameters), from(0));
+  parameters.append(going_on->parameters);
+  add(statement.going_on, std::move(parameters), from(1));
+}
+
+// Before all that changes something.
+void BatchQueries::go_on() {
+  if (!go_on_) return;
+  queries_.push_back(*std::exchange(go_on_, std::nullopt));
+  takes_.emplace_back();
 }
 
 void BatchQueries::clear() {
@@ -117,7 +132,7 @@ void BatchQueries::begin(Durability durability, const std::string& settings, Que
   if (durability != Durability::synced) {
     add("SELECT set_config('synchronous_commit', 'off', true)");
   }
-  add(go_on.sql, std::move(go_on.parameters));
+  go_on_ = std::move(go_on);
 }
 
 // A job that failed and was run again in the meantime is there twice, and one statement changes a
@@ -181,20 +196,11 @@ void BatchQueries::complete(const Places& places) {
     counts.push_back(count);
   }
   const auto [first, last] = std::ranges::minmax(seqs);
-  add("SELECT muster.complete($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-      Parameters()
-          .add(author_.node)
-          .add(author_.batch)
-          .add(as_number(at))
-          .add(first)
-          .add(last)
-          .add(seqs)
-          .add(pools)
-          .add(numbers)
-          .add(counts),
-      [this, places](const Rows& /*done*/) {
-        for (const std::size_t place : places) batch_.settled[place].is_settled = true;
-      });
+  Parameters parameters = Parameters().add(author_.node).add(author_.batch).add(as_number(at));
+  parameters.add(first).add(last).add(seqs).add(pools).add(numbers).add(counts);
+  add_quick(kComplete, std::move(parameters), [this, places](const Rows& /*done*/, int /*column*/) {
+    for (const std::size_t place : places) batch_.settled[place].is_settled = true;
+  });
 }
 
 void BatchQueries::complete_carefully(const Places& places) {
@@ -356,22 +362,45 @@ void BatchQueries::make_room(const std::vector<Job>& jobs) {
   add(kMakeRoom, Parameters().add(pools).add(ids).add(before));
 }
 
+// With go_on().
+void BatchQueries::insert_one(const Job& only) {
+  const auto& [job, inserted] = only;
+  Parameters parameters = std::exchange(go_on_, std::nullopt)->parameters;
+  parameters.add(job->pool).add(std::int64_t{job->turn}).add(as_number(job->enqueued_at));
+  parameters.add(as_number(job->run_at)).add(std::int64_t{job->priority});
+  parameters.add(std::string_view(job->id)).add_or_null(job->key);
+  parameters.add(std::string_view(job->event));
+  add(kEnqueueOne, std::move(parameters), [job = job, inserted = inserted](const Rows& rows) {
+    if (rows.size() == 0) {
+      throw DatabaseError({.attempt = "commit as this node",
+                           .reason = "it was silent for too long, and others have its jobs",
+                           .advice = ""},
+                          std::string(kGivenUp));
+    }
+    *inserted = {.seq = rows.integer(0, 0),
+                 .created = true,
+                 .turn = job->turn,
+                 .version = static_cast<std::uint64_t>(rows.integer(0, 1))};
+  });
+}
+
 // Carefully, rows come back in the order in which they were inserted, without those that were not.
 void BatchQueries::insert() {
   std::vector<Job> jobs = jobs_to_insert();
   if (jobs.empty()) return;
   make_room(jobs);
+  const bool is_quick_one = jobs.size() == 1 && go_on_ && way_ == Way::quick;
+  if (is_quick_one && session_ == Session::knows_life) return insert_one(jobs.front());
   Parameters columns =
       columns_of(jobs, way_ == Way::quick ? Columns::short_if_same : Columns::whole);
   if (way_ == Way::quick) {
-    add("SELECT muster.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9), pg_current_xact_id()",
-        std::move(columns), [jobs = std::move(jobs)](const Rows& rows) {
-          JobSeq seq = rows.integer(0, 0);
-          const auto version = static_cast<std::uint64_t>(rows.integer(0, 1));
-          for (const auto& [job, inserted] : jobs) {
-            *inserted = {.seq = seq++, .created = true, .turn = job->turn, .version = version};
-          }
-        });
+    add_quick(kEnqueue, std::move(columns), [jobs = std::move(jobs)](const Rows& rows, int first) {
+      JobSeq seq = rows.integer(0, first);
+      const auto version = static_cast<std::uint64_t>(rows.integer(0, first + 1));
+      for (const auto& [job, inserted] : jobs) {
+        *inserted = {.seq = seq++, .created = true, .turn = job->turn, .version = version};
+      }
+    });
     return;
   }
   add(kInsertNew, std::move(columns), [jobs = std::move(jobs)](const Rows& rows) {
@@ -406,6 +435,7 @@ void BatchQueries::pause() {
 
 // One hint for all of it.
 void BatchQueries::commit(Others others) {
+  go_on();
   const bool has_news =
       !batch_.jobs.empty() || !batch_.pauses.empty() || !batch_.verdicts.empty() || needs_answers();
   if (has_news && others == Others::may_listen) {
@@ -413,86 +443,6 @@ void BatchQueries::commit(Others others) {
     add("SELECT pg_notify('muster', $1)", Parameters().add(std::string_view(notice)));
   }
   if (needs_answers()) add("COMMIT");
-}
-
-// Of a job that is there twice the first was done if the last was.
-void BatchQueries::ask_what_was_settled() {
-  std::vector<std::int64_t> seqs;
-  WallTime at{};
-  for (const Settlement& settlement : batch_.settlements) {
-    if (is_ours(settlement) && settlement.is_plain()) at = std::max(at, settlement.at);
-    seqs.push_back(settlement.seq);
-  }
-  for (const Verdict& verdict : batch_.verdicts) seqs.push_back(verdict.seq);
-  add("SELECT unnest(seqs) FROM muster.completed WHERE emptied IN (false, true) AND at = $3"
-      " AND node = $1 AND batch = $2",
-      Parameters().add(author_.node).add(author_.batch).add(as_number(at)),
-      [this](const Rows& rows) {
-        std::unordered_set<JobSeq> completed;
-        for (std::size_t row = 0; row < rows.size(); ++row) completed.insert(rows.integer(row, 0));
-        for (std::size_t i = 0; i < batch_.settlements.size(); ++i) {
-          const Settlement& settlement = batch_.settlements[i];
-          if (!is_ours(settlement) || !settlement.is_plain()) continue;
-          batch_.settled[i].is_settled = completed.contains(settlement.seq);
-        }
-      });
-  add("SELECT seq, state, at FROM muster.jobs WHERE seq = ANY($1)", Parameters().add(seqs),
-      [this](const Rows& rows) {
-        std::map<JobSeq, std::size_t> found;
-        for (std::size_t row = 0; row < rows.size(); ++row) found[rows.integer(row, 0)] = row;
-        const auto is_there = [&](JobSeq seq, JobState state, WallTime ended) {
-          const auto row = found.find(seq);
-          return row != found.end() && rows.integer(row->second, 1) == number_of(state) &&
-                 rows.integer(row->second, 2) == as_number(ended);
-        };
-        for (std::size_t i = 0; i < batch_.settlements.size(); ++i) {
-          const Settlement& settlement = batch_.settlements[i];
-          if (!is_ours(settlement) || settlement.is_plain()) continue;
-          batch_.settled[i].is_settled = settlement.state == JobState::available ||
-                                         is_there(settlement.seq, settlement.state, settlement.at);
-        }
-        for (std::size_t i = 0; i < batch_.verdicts.size(); ++i) {
-          const Verdict& verdict = batch_.verdicts[i];
-          batch_.judged[i] = is_there(verdict.seq, verdict.to, verdict.at);
-        }
-      });
-}
-
-void BatchQueries::ask_what_happened(const std::string& xid) {
-  ask_what_was_settled();
-  std::vector<Job> jobs;
-  for (std::size_t i = 0; i < batch_.settlements.size(); ++i) {
-    const std::vector<NewJob>& enqueued = batch_.settlements[i].enqueued;
-    batch_.settled[i].inserted.resize(enqueued.size());
-    for (std::size_t j = 0; j < enqueued.size(); ++j) {
-      jobs.emplace_back(&enqueued[j], &batch_.settled[i].inserted[j]);
-    }
-  }
-  for (std::size_t i = 0; i < batch_.jobs.size(); ++i) {
-    jobs.emplace_back(&batch_.jobs[i], &batch_.inserted[i]);
-  }
-  if (jobs.empty()) return;
-  std::vector<std::int64_t> pools;
-  std::vector<std::string_view> ids;
-  for (const auto& [job, inserted] : jobs) {
-    pools.push_back(job->pool);
-    ids.emplace_back(job->id);
-  }
-  Parameters parameters = Parameters().add(pools).add(ids).add(std::string_view(xid));
-  add("SELECT DISTINCT ON (seq) place, seq, xid"
-      " FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS given(pool, id, place) JOIN "
-      "muster.job ON job.pool = given.pool"
-      " AND job.id = given.id COLLATE \"C\" WHERE xid = $3::xid8"
-      " ORDER BY seq, place",
-      std::move(parameters), [jobs = std::move(jobs)](const Rows& rows) {
-        for (const auto& [job, inserted] : jobs) inserted->turn = job->turn;
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-          Inserted& inserted = *jobs[static_cast<std::size_t>(rows.integer(row, 0)) - 1].second;
-          inserted.seq = rows.integer(row, 1);
-          inserted.version = static_cast<std::uint64_t>(rows.integer(row, 2));
-          inserted.created = true;
-        }
-      });
 }
 
 }  // namespace muster

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "jobs/stores/postgresql/connection.hpp"
 
 namespace muster {
+
+struct QuickStatement;
 
 class BatchQueries {
  public:
@@ -28,12 +31,20 @@ class BatchQueries {
   static constexpr std::string_view kIdTaken = "23505";
   static constexpr std::string_view kNotAvailable = "MU002";
 
+  // Its node is held to be dead, and others have its jobs.
+  static constexpr std::string_view kGivenUp = "MU001";
+
+  // Whether this session has seen since when the server lives, on which depends which numbers may
+  // be given out. It does so when it reserves the first ones.
+  enum class Session { is_new, knows_life };
+
   // Who commits, and its how-manieth batch it is.
   struct Author {
     NodeNumber node = 0;
     std::int64_t batch = 0;
   };
-  BatchQueries(StoreBatch& batch, Author author, Way way = Way::careful);
+  BatchQueries(StoreBatch& batch, Author author, Way way = Way::careful,
+               Session session = Session::is_new);
 
   // What is sent at once is a transaction by itself. `settings`: empty, or to be made for it.
   void begin(Durability durability, const std::string& settings, Query go_on);
@@ -62,6 +73,10 @@ class BatchQueries {
   using Job = std::pair<const NewJob*, Inserted*>;
 
   void add(std::string_view sql, Parameters parameters = {}, Take take = {});
+
+  using QuickTake = std::function<void(const Rows&, int first_column)>;
+  void add_quick(const QuickStatement& statement, Parameters parameters, QuickTake take);
+  void go_on();
   using Places = std::vector<std::size_t>;
 
   void settle_some(const Places& places);
@@ -74,6 +89,7 @@ class BatchQueries {
   void forgive_interrupted();
   void ask_what_was_settled();
   void make_room(const std::vector<Job>& jobs);
+  void insert_one(const Job& job);
   [[nodiscard]] std::vector<Job> jobs_to_insert() const;
   [[nodiscard]] bool is_ours(const Settlement& settlement) const noexcept {
     return settlement.holder == author_.node;
@@ -82,7 +98,9 @@ class BatchQueries {
   StoreBatch& batch_;
   const Author author_;
   const Way way_;
+  const Session session_;
   std::string settings_;
+  std::optional<Query> go_on_;  // not said yet
   std::vector<Query> queries_;
   std::vector<Take> takes_;
 };

@@ -1,10 +1,55 @@
-// batch_statements.hpp: the statements by which a batch is carried out with care: they say which of
-// what they were given they have done, by its place from 1.
+// batch_statements.hpp: the statements by which a batch is carried out quickly, all or nothing; and
+// those with care, which say which of what they were given they have done, by its place from 1.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
+#include "jobs/store.hpp"
+
 namespace muster {
+
+// As a number, as tables have it.
+constexpr std::int64_t number_of(JobState state) {
+  return static_cast<std::int64_t>(state);
+}
+
+// Its text alone, and with go_on() in front, as a column more whose parameters follow the others:
+// one statement less for the server.
+struct QuickStatement {
+  std::string_view alone;
+  std::string_view going_on;
+};
+
+inline constexpr QuickStatement kEnqueue{
+    .alone = "SELECT muster.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9), pg_current_xact_id()",
+    .going_on =
+        "SELECT muster.go_on($10, $11, $12),"
+        " muster.enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9), pg_current_xact_id()"};
+
+// One new job, and go_on(): no array, and no function whose statements are compiled and run apart.
+// Nothing comes back if the node was given up. Who takes numbers for many waits until all who take
+// one so have committed, and the other way round only while he takes them.
+inline constexpr std::string_view kEnqueueOne = R"(
+WITH me AS (
+  UPDATE muster.node SET beat = clock_timestamp(), batch = $2, running = $3,
+    xid = pg_current_xact_id()
+  WHERE number = $1 AND NOT dead AND batch < $2
+  RETURNING pg_advisory_xact_lock_shared(120338223588723) AS locked),
+new AS MATERIALIZED (SELECT nextval('muster.job_seq') AS seq FROM me),
+job AS (
+  INSERT INTO muster.job(seq, pool, turn, enqueued_at, run_at, priority, id, key, event)
+  SELECT seq, $4, $5, $6, $7, $8, $9, $10, $11 FROM new),
+put AS (
+  INSERT INTO muster.waiting(seq, pool, turn, at, priority, key)
+  SELECT seq, $4, $5, $7, $8, $10 FROM new)
+SELECT seq, pg_current_xact_id() FROM new)";
+
+inline constexpr QuickStatement kComplete{
+    .alone = "SELECT muster.complete($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    .going_on =
+        "SELECT muster.go_on($10, $11, $12),"
+        " muster.complete($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
 
 inline constexpr std::string_view kInsertNew = R"(
 WITH added AS (

@@ -143,11 +143,20 @@ Parameters& Parameters::add(const std::vector<std::optional<std::string_view>>& 
   return *this;
 }
 
+Parameters& Parameters::add_or_null(const std::optional<std::string>& text) & {
+  values_.push_back({kText, text.value_or(""), !text});
+  return *this;
+}
+
+void Parameters::append(const Parameters& others) {
+  values_.insert(values_.end(), others.values_.begin(), others.values_.end());
+}
+
 Parameters::Lists Parameters::lists() const {
   Lists lists;
   for (const Value& value : values_) {
     lists.types.push_back(value.type);
-    lists.values.push_back(value.bytes.data());
+    lists.values.push_back(value.is_null ? nullptr : value.bytes.data());
     lists.lengths.push_back(static_cast<int>(value.bytes.size()));
     lists.formats.push_back(kBinary);
   }

@@ -75,6 +75,8 @@ class Parameters {
   Parameters& add(const std::vector<std::optional<std::int64_t>>& numbers) &;
   Parameters& add(const std::vector<std::string_view>& texts) &;
   Parameters& add(const std::vector<std::optional<std::string_view>>& texts) &;
+  Parameters& add_or_null(const std::optional<std::string>& text) &;
+  void append(const Parameters& others);
   template <class Value>
   Parameters&& add(const Value& value) && {
     return std::move(static_cast<Parameters&>(*this).add(value));
@@ -96,6 +98,7 @@ class Parameters {
   struct Value {
     unsigned type;  // PostgreSQL's number of it
     std::string bytes;
+    bool is_null = false;
   };
   std::vector<Value> values_;
 };

@@ -170,7 +170,9 @@ BEGIN
     END IF;
     PERFORM set_config('muster.life_is_known', 'yes', false);
   END IF;
-  PERFORM setval('muster.job_seq', first_seq + jobs - 1);
+  IF first_seq + jobs - 1 > currval('muster.job_seq') THEN
+    PERFORM setval('muster.job_seq', first_seq + jobs - 1);
+  END IF;
   PERFORM pg_advisory_unlock(120338223588723);
   RETURN first_seq;
 EXCEPTION WHEN query_canceled OR OTHERS THEN

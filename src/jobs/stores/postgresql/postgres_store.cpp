@@ -18,8 +18,6 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kGivenUp = "MU001";
-
 // Batches that are committed with care after one that failed for want of it.
 constexpr unsigned kStaysCareful = 100;
 
@@ -130,7 +128,7 @@ void PostgresStore::commit(StoreBatch& batch, Durability durability) {
       if (real_clock().now() + pause > deadline) throw;
     } catch (const DatabaseError& error) {
       is_sent = asks;  // if it was the question that failed, it is still to be answered
-      if (error.code() == kGivenUp) {
+      if (error.code() == BatchQueries::kGivenUp) {
         MUSTER_LOG(LogLevel::warning, error.what());
         node_.store(0, relaxed);             // relaxed: written under the lock only
         was_given_up_.store(true, relaxed);  // relaxed: a hint
@@ -156,8 +154,11 @@ void PostgresStore::transact(StoreBatch& batch, Durability durability) {
   const Time asked = real_clock().now();
   const bool is_careful = careful_batches_ > 0;
   const NodeNumber node = node_.load(relaxed);  // relaxed: written under the lock only
-  BatchQueries queries(batch, {.node = node, .batch = ++batch_},
-                       is_careful ? BatchQueries::Way::careful : BatchQueries::Way::quick);
+  const bool knows_life = writer_.is_direct() && writer_.generation() == knows_life_;
+  BatchQueries queries(
+      batch, {.node = node, .batch = ++batch_},
+      is_careful ? BatchQueries::Way::careful : BatchQueries::Way::quick,
+      knows_life ? BatchQueries::Session::knows_life : BatchQueries::Session::is_new);
   const std::string settings =
       writer_.is_direct() ? "" : Connection::settings(options_.timeout, true);
   queries.begin(durability, settings, go_on());
@@ -172,6 +173,7 @@ void PostgresStore::transact(StoreBatch& batch, Durability durability) {
   const bool is_alone = is_alone_.load(relaxed);  // relaxed: a hint
   queries.commit(is_alone ? BatchQueries::Others::none : BatchQueries::Others::may_listen);
   queries.take_answers(writer_.run_all(queries.queries()));
+  if (!batch.jobs.empty() && writer_.is_direct()) knows_life_ = writer_.generation();
   note_lease(asked);
   if (is_careful) --careful_batches_;
   try {

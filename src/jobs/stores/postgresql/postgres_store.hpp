@@ -120,6 +120,7 @@ class PostgresStore final : public Store, public SharedStore {
   Connection writer_ MUSTER_GUARDED_BY(writing_);
   std::int64_t batch_ MUSTER_GUARDED_BY(writing_) = 0;
   unsigned careful_batches_ MUSTER_GUARDED_BY(writing_) = 0;  // to come
+  std::uint64_t knows_life_ MUSTER_GUARDED_BY(writing_) = 0;  // the session that reserved numbers
 
   Mutex reading_;
   Connection reader_ MUSTER_GUARDED_BY(reading_);
