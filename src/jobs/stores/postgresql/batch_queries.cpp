@@ -364,13 +364,13 @@ void BatchQueries::make_room(const std::vector<Job>& jobs) {
 
 // With go_on().
 void BatchQueries::insert_one(const Job& only) {
-  const auto& [job, inserted] = only;
+  const NewJob* const job = only.first;
   Parameters parameters = std::exchange(go_on_, std::nullopt)->parameters;
   parameters.add(job->pool).add(std::int64_t{job->turn}).add(as_number(job->enqueued_at));
   parameters.add(as_number(job->run_at)).add(std::int64_t{job->priority});
   parameters.add(std::string_view(job->id)).add_or_null(job->key);
   parameters.add(std::string_view(job->event));
-  add(kEnqueueOne, std::move(parameters), [job = job, inserted = inserted](const Rows& rows) {
+  add(kEnqueueOne, std::move(parameters), [job, inserted = only.second](const Rows& rows) {
     if (rows.size() == 0) {
       throw DatabaseError({.attempt = "commit as this node",
                            .reason = "it was silent for too long, and others have its jobs",
