@@ -237,12 +237,14 @@ class JobNode final : private GroupCommit::Listener {
   [[nodiscard]] WaitingJob for_lane(WaitingJob job) const;
   static bool wait_changed(Pool& pool, Time deadline);  // false: the deadline has passed
   NewJob new_job(Pool& pool, EncodedJob job, WallTime now);
+  [[nodiscard]] static NewJob make_job(const Pool& pool, EncodedJob job, WallTime now);
+  static void take_turns(Pool& pool, std::span<NewJob> jobs);  // has its lock
   bool enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<Inserted>& inserted);
-  bool note_pending(Pool& pool, std::span<const NewJob> jobs);
+  bool note_pending(Pool& pool, std::span<const NewJob> jobs);  // has its lock
   void forget_pending(Pool& pool, std::span<const NewJob> jobs, bool was_noted);
   void note_handed(std::span<const NewJob> jobs);
   void forget_handed(std::span<const NewJob> jobs);
-  [[nodiscard]] std::vector<std::size_t> ahead_of_new(const Pool& pool) const;
+  [[nodiscard]] static std::vector<std::size_t> ahead_of_new(const Pool& pool);  // has its lock
   static void fill_in(const Pool& pool, std::span<NewJob> jobs, std::span<const Inserted> inserted,
                       std::vector<std::size_t> ahead, EnqueueManyResult& answer);
   [[nodiscard]] Pool& pool_of(PoolNumber number) const;

@@ -64,6 +64,21 @@ void JobNode::check(const Pool& pool, const EncodedJob& job) {
 }
 
 NewJob JobNode::new_job(Pool& pool, EncodedJob job, WallTime now) {
+  NewJob made = make_job(pool, std::move(job), now);
+  const MutexLock lock(pool.mutex);
+  take_turns(pool, std::span(&made, 1));
+  return made;
+}
+
+void JobNode::take_turns(Pool& pool, std::span<NewJob> jobs) {
+  pool.mutex.is_held();
+  for (NewJob& job : jobs) {
+    if (!job.key) job.turn = pool.turn++;
+  }
+}
+
+// Without its turn.
+NewJob JobNode::make_job(const Pool& pool, EncodedJob job, WallTime now) {
   check(pool, job);
   const auto in = [now](Duration delay) {
     return now + std::chrono::duration_cast<WallTime::duration>(delay);
@@ -76,17 +91,14 @@ NewJob JobNode::new_job(Pool& pool, EncodedJob job, WallTime now) {
               .run_at = job.delay ? in(*job.delay) : job.run_at.value_or(now),
               .event = std::move(job.event)};
   if (job.unique_for) made.replaces_before = in(-*job.unique_for);
-  if (!made.key) {
-    const MutexLock lock(pool.mutex);
-    made.turn = pool.turn++;
-  }
   return made;
 }
 
 // How many jobs each instance has in front of one that comes now.
-std::vector<std::size_t> JobNode::ahead_of_new(const Pool& pool) const {
+std::vector<std::size_t> JobNode::ahead_of_new(const Pool& pool) {
+  pool.mutex.is_held();
   std::vector<std::size_t> ahead;
-  const MutexLock lock(pool.mutex);
+  ahead.reserve(pool.instances.size());
   for (const Instance& instance : pool.instances) {
     ahead.push_back(instance.lane.size() + (instance.running != 0 ? 1 : 0));
   }
@@ -119,14 +131,24 @@ EnqueueManyResult JobNode::enqueue(Pool& pool, std::vector<EncodedJob> jobs,
   request.durability = durability;
   const WallTime now = wall_now();
   request.batch.jobs.reserve(jobs.size());
-  for (EncodedJob& job : jobs) request.batch.jobs.push_back(new_job(pool, std::move(job), now));
-  std::vector<std::size_t> ahead = ahead_of_new(pool);
+  for (EncodedJob& job : jobs) request.batch.jobs.push_back(make_job(pool, std::move(job), now));
   const bool may_wait = durability == Durability::memory && shared_ == nullptr;
-  if (may_wait && enqueue_soon(pool, request.batch.jobs, request.batch.inserted)) {
-    fill_in(pool, request.batch.jobs, request.batch.inserted, std::move(ahead), answer);
-    return answer;
+  bool is_noted = false;
+  std::vector<std::size_t> ahead;
+  {
+    const MutexLock lock(pool.mutex);
+    take_turns(pool, request.batch.jobs);
+    ahead = ahead_of_new(pool);
+    if (!may_wait) is_noted = note_pending(pool, request.batch.jobs);
   }
-  const bool is_noted = note_pending(pool, request.batch.jobs);
+  if (may_wait) {
+    if (enqueue_soon(pool, request.batch.jobs, request.batch.inserted)) {
+      fill_in(pool, request.batch.jobs, request.batch.inserted, std::move(ahead), answer);
+      return answer;
+    }
+    const MutexLock lock(pool.mutex);
+    is_noted = note_pending(pool, request.batch.jobs);
+  }
   try {
     commits_->run(request);
   } catch (...) {
@@ -142,9 +164,9 @@ EnqueueManyResult JobNode::enqueue(Pool& pool, std::vector<EncodedJob> jobs,
 // False: those who enqueue in memory do not have to know yet. If somebody else has one of the ids
 // on its way, he comes first: he may have said already that it is his.
 bool JobNode::note_pending(Pool& pool, std::span<const NewJob> jobs) {
-  const MutexLock lock(pool.mutex);
-  if (!pool.notes_pending) {
-    ++pool.unnoted;
+  pool.mutex.is_held();
+  if (!pool.notes_pending.load(relaxed)) {  // relaxed: is set under the same lock
+    pool.unnoted.fetch_add(1, relaxed);     // relaxed: is read under the same lock
     return false;
   }
   const auto is_pending = [&](const NewJob& job) {
@@ -157,12 +179,12 @@ bool JobNode::note_pending(Pool& pool, std::span<const NewJob> jobs) {
 }
 
 void JobNode::forget_pending(Pool& pool, std::span<const NewJob> jobs, bool was_noted) {
+  if (!was_noted) {
+    pool.unnoted.fetch_sub(1, release);  // sync(unnoted): pairs with the load in enqueue_soon()
+    return;
+  }
   {
     const MutexLock lock(pool.mutex);
-    if (!was_noted) {
-      --pool.unnoted;
-      return;
-    }
     for (const NewJob& job : jobs) pool.pending.erase(job.id);
   }
   pool.changed.notify_all();
@@ -196,13 +218,14 @@ bool JobNode::enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<In
   }
   {
     const MutexLock lock(pool.mutex);
-    pool.notes_pending = true;
+    pool.notes_pending.store(true, relaxed);  // relaxed: under the lock
     const auto is_pending = [&](const NewJob& job) {
       pool.mutex.is_held();
       return pool.pending.contains(job.id);
     };
     const bool is_full = pool.pending.size() + jobs.size() > kMostPending;
-    const bool others_come = pool.unnoted > 0 || pool.handed > 0;
+    // sync(unnoted): what they have enqueued is in the store then.
+    const bool others_come = pool.unnoted.load(acquire) > 0 || pool.handed > 0;
     if (is_full || others_come || std::ranges::any_of(jobs, is_pending)) return false;
     for (const NewJob& job : jobs) pool.pending.insert(job.id);
   }
@@ -233,7 +256,12 @@ EnqueueManyResult JobNode::enqueue_with(Pool& pool, pg_conn* connection,
   for (EncodedJob& job : jobs) made.push_back(new_job(pool, std::move(job), now));
   EnqueueManyResult answer;
   const std::vector<Inserted> inserted = store_->insert_with(connection, made);
-  fill_in(pool, made, inserted, ahead_of_new(pool), answer);
+  std::vector<std::size_t> ahead;
+  {
+    const MutexLock lock(pool.mutex);
+    ahead = ahead_of_new(pool);
+  }
+  fill_in(pool, made, inserted, std::move(ahead), answer);
   return answer;
 }
 

@@ -92,9 +92,9 @@ class JobPoolState {
 
   // If somebody enqueues at level `memory`: the ids that are on their way into the store. Who did
   // before that was known is only counted.
-  bool notes_pending MUSTER_GUARDED_BY(mutex) = false;
+  Atomic<bool> notes_pending = false;  // is set under the lock
   std::unordered_set<std::string> pending MUSTER_GUARDED_BY(mutex);
-  std::size_t unnoted MUSTER_GUARDED_BY(mutex) = 0;
+  Atomic<std::size_t> unnoted = 0;                  // grows under the lock
   std::size_t handed MUSTER_GUARDED_BY(mutex) = 0;  // by jobs that are not settled yet
 
   // If the store is shared: jobs that were taken here, so that what is polled meanwhile is not

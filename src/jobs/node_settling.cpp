@@ -214,8 +214,10 @@ void JobNode::on_committed(const StoreBatch& batch) {
   add_jobs(batch.jobs, batch.inserted);
   for (const NewJob& job : batch.jobs) {
     Pool& pool = pool_of(job.pool);
+    // relaxed: whoever has noted the id has seen that it is set, and handed it over since.
+    if (!pool.notes_pending.load(relaxed)) continue;
     const MutexLock lock(pool.mutex);
-    if (pool.notes_pending && pool.pending.erase(job.id) > 0) pool.changed.notify_all();
+    if (pool.pending.erase(job.id) > 0) pool.changed.notify_all();
   }
 }
 

@@ -116,6 +116,12 @@ Journal::Noted read_job(const char*& place, JobSeq seq) {
   return job;
 }
 
+// To sync a page that was written to by mapped memory, the kernel has to tell all processors.
+bool write_at(int descriptor, std::string_view bytes, std::size_t at) {
+  const ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(at));
+  return written == static_cast<ssize_t>(bytes.size());
+}
+
 // So that its name survives the power.
 bool sync_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
@@ -191,7 +197,10 @@ bool Journal::add(JobSeq first, std::span<const NewJob> jobs, Durability durabil
   for (const NewJob& job : jobs) bytes += bytes_of(job);
   const std::size_t room = options_.bytes - sizeof(FileHead) - used_;
   if (bytes > std::min(kMostBatchBytes, room)) return false;
-  char* const batch = memory_ + sizeof(FileHead) + used_;
+  const std::size_t at = sizeof(FileHead) + used_;
+  const bool is_synced = durability == Durability::synced;
+  if (is_synced) scratch_.resize(std::max(scratch_.size(), bytes));
+  char* const batch = is_synced ? scratch_.data() : memory_ + at;
   char* place = batch + sizeof(BatchHead);
   for (const NewJob& job : jobs) place = write(place, job);
   BatchHead fixed{.first = first,
@@ -200,9 +209,10 @@ bool Journal::add(JobSeq first, std::span<const NewJob> jobs, Durability durabil
   std::memcpy(batch, &fixed, sizeof(fixed));
   fixed.hash = hash_of(batch, bytes);
   std::memcpy(batch, &fixed.hash, sizeof(fixed.hash));
+  if (is_synced && !write_at(descriptor_, {batch, bytes}, at)) return false;
   used_ += bytes;
   last_ = first + static_cast<JobSeq>(jobs.size()) - 1;
-  if (durability == Durability::synced) has_synced_ = is_unsynced_ = true;
+  if (is_synced) has_synced_ = is_unsynced_ = true;
   return true;
 }
 
@@ -231,7 +241,7 @@ bool Journal::take_unsynced() noexcept {
 
 bool Journal::sync() const {
   if (options_.sync) return options_.sync(path_);
-  return msync(memory_, options_.bytes, MS_SYNC) == 0;
+  return fdatasync(descriptor_) == 0;
 }
 
 }  // namespace muster

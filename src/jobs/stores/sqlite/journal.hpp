@@ -3,7 +3,8 @@
 //     head | batch | batch | ... | free
 //
 // Mapped memory: to add a batch is to copy some bytes, and the kernel keeps them when the process
-// is killed; sync() makes them survive the power. So new jobs can be acknowledged without a
+// is killed; sync() makes them survive the power (what is to be synced is written by a call of the
+// kernel instead, so that it knows what to sync). So new jobs can be acknowledged without a
 // transaction, and get into the database later. What is in both is told by its number: the database
 // has all up to its highest.
 //
@@ -21,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jobs/store.hpp"
 
@@ -87,6 +89,7 @@ class Journal {
   JobSeq last_ = 0;
   bool has_synced_ = false;
   bool is_unsynced_ = false;
+  std::vector<char> scratch_;
 };
 
 }  // namespace muster
