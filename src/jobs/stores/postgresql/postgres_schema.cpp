@@ -203,6 +203,20 @@ BEGIN
       VALUES (first_seq, one_pool, one_turn, one_run, one_priority, one_key);
     RETURN first_seq;
   END IF;
+  IF cardinality(pools) = 1 AND cardinality(turns) = 1 AND cardinality(enqueued) = 1
+      AND cardinality(run) = 1 AND cardinality(priorities) = 1 THEN
+    INSERT INTO muster.job(seq, pool, turn, enqueued_at, run_at, priority, id, key, event)
+      SELECT first_seq + new.place - 1, one_pool, one_turn + apart * (new.place - 1),
+        one_enqueued, one_run, one_priority, new.id,
+        CASE WHEN is_one_key THEN one_key ELSE new.key END, new.event
+      FROM unnest(ids, keys, events) WITH ORDINALITY AS new(id, key, event, place);
+    INSERT INTO muster.waiting(seq, pool, turn, at, priority, key)
+      SELECT new.seq, one_pool, one_turn + apart * (new.seq - first_seq), one_run, one_priority,
+        CASE WHEN is_one_key THEN one_key ELSE new.key END
+      FROM ROWS FROM (generate_series(first_seq, first_seq + cardinality(ids) - 1),
+        unnest(keys)) AS new(seq, key);
+    RETURN first_seq;
+  END IF;
   INSERT INTO muster.job(seq, pool, turn, enqueued_at, run_at, priority, id, key, event)
     SELECT first_seq + new.place - 1, coalesce(new.pool, one_pool),
       coalesce(new.turn, one_turn + apart * (new.place - 1)),
