@@ -211,6 +211,38 @@ TEST(JobPowerLoss, AfterASyncThatFailedNothingIsCommittedAnyMore) {
   }
 }
 
+// What is in the journals is moved in, and one of the syncs fails that this takes.
+TEST(JobPowerLoss, AStoreThatCannotBeOpenedLosesNothing) {
+  bool is_open = false;
+  for (std::uint64_t bad = 1; !is_open; ++bad) {
+    const testing::TemporaryFolder folder;
+    PowerLossVfs disk;
+    const SqliteStore::Options options{.path = folder.file("jobs.db"), .vfs = disk.name()};
+    PoolNumber pool = 0;
+    {
+      SqliteStore store(options);
+      pool = store.open_pool("p", 4).number;
+      StoreBatch batch = noted("a", pool);
+      store.commit(batch, Durability::synced);
+      store.sync();
+      disk.cut_power();
+    }
+    Random random(bad);
+    disk.restore_after_power_loss(random, folder.path(), LossModel::keep_all);
+    disk.fail_at(SyncPoint{bad});
+    try {
+      const SqliteStore store(options);
+      is_open = true;
+      disk.cut_power();
+    } catch (const StoreFailure&) {
+      disk.cut_power();
+    }
+    disk.restore_after_power_loss(random, folder.path(), LossModel::drop_all);
+    EXPECT_TRUE(SqliteStore({.path = options.path}).find(pool, "a-one")) << "sync " << bad;
+    EXPECT_TRUE(!is_open || bad > 2) << "of the log, and of the database";
+  }
+}
+
 TEST(JobPowerLoss, WhatWasSyncedIsThereWhereverThePowerGoes) {
   EXPECT_EQ(faults_of(Syncs::honoured, {LossModel::drop_all, LossModel::random_subset,
                                         LossModel::torn_sectors, LossModel::garbage_sectors}),

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
+#include <random>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -24,7 +26,7 @@ constexpr std::size_t kMostBatchBytes = 1U << 16U;
 
 struct FileHead {
   std::uint64_t magic = 0x31'4e'54'52'57'54'53'4d;  // "MSTWRTN1"
-  std::uint64_t unused = 0;
+  std::uint64_t salt = 0;  // of the hashes of what was added since the file was last cleared
 };
 
 struct BatchHead {
@@ -56,9 +58,9 @@ std::size_t bytes_of(const NewJob& job) {
   return padded(job.id.size() + (job.key ? job.key->size() : 0) + job.event.size());
 }
 
-std::uint64_t hash_of(const char* batch, std::size_t bytes) {
+std::uint64_t hash_of(std::string_view batch, std::uint64_t salt) {
   constexpr std::size_t kUnhashed = sizeof(BatchHead::hash);
-  return XXH3_64bits(batch + kUnhashed, bytes - kUnhashed);
+  return XXH3_64bits_withSeed(batch.data() + kUnhashed, batch.size() - kUnhashed, salt);
 }
 
 template <class T>
@@ -88,11 +90,11 @@ char* write(char* place, const NewJob& job) {
 }
 
 // Nothing: there is none that is whole.
-std::optional<BatchHead> find_batch(const char* place, std::size_t room) {
-  if (room < sizeof(BatchHead)) return std::nullopt;
-  const auto batch = read<BatchHead>(place);
-  const bool is_possible = batch.bytes >= sizeof(BatchHead) && batch.bytes <= room;
-  if (!is_possible || hash_of(place, batch.bytes) != batch.hash) return std::nullopt;
+std::optional<BatchHead> find_batch(std::string_view rest, std::uint64_t salt) {
+  if (rest.size() < sizeof(BatchHead)) return std::nullopt;
+  const auto batch = read<BatchHead>(rest.data());
+  const bool is_possible = batch.bytes >= sizeof(BatchHead) && batch.bytes <= rest.size();
+  if (!is_possible || hash_of(rest.substr(0, batch.bytes), salt) != batch.hash) return std::nullopt;
   return batch;
 }
 
@@ -122,7 +124,7 @@ bool write_at(int descriptor, std::string_view bytes, std::size_t at) {
   return written == static_cast<ssize_t>(bytes.size());
 }
 
-// So that its name survives the power.
+// So that its names survive the power.
 bool sync_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -132,11 +134,28 @@ bool sync_folder_of(const std::string& path) {
   return is_synced;
 }
 
+// It gets its name when it is on disk, so that there is never half of one. All of its blocks are
+// written: those that never were cost the file system more when they are synced.
+bool make_file(const std::string& path, std::size_t bytes) {
+  const std::string unfinished = path + "-new";
+  const int descriptor = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return false;
+  std::string content(bytes, '\0');
+  const FileHead head{.salt = std::random_device()()};
+  std::memcpy(content.data(), &head, sizeof(head));
+  const bool is_written = write_at(descriptor, content, 0) && fsync(descriptor) == 0;
+  const int error = errno;
+  close(descriptor);
+  errno = error;
+  return is_written && std::rename(unfinished.c_str(), path.c_str()) == 0 && sync_folder_of(path);
+}
+
 }  // namespace
 
 Journal::Journal(const std::string& store_path, std::string path, Options options)
     : path_(std::move(path)), options_(std::move(options)) {
   const auto refuse = [&](const std::string& reason, const std::string& advice) {
+    if (memory_ != nullptr) munmap(memory_, options_.bytes);
     if (descriptor_ >= 0) close(descriptor_);
     throw StoreFailure({.attempt = "open job store \"" + store_path + "\"",
                         .reason = "its file \"" + path_ + "\" " + reason,
@@ -145,12 +164,16 @@ Journal::Journal(const std::string& store_path, std::string path, Options option
   const auto failed = [](const char* attempt, int error) {
     return std::string("cannot be ") + attempt + " (" + std::strerror(error) + ")";
   };
-  descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) refuse(failed("opened", errno), "the folder must exist and be writable");
-  std::uint64_t magic = 0;  // of a new file
-  (void)!pread(descriptor_, &magic, sizeof(magic), 0);
-  const bool is_new = magic == 0;
-  if (!is_new && magic != FileHead().magic) {
+  const bool is_new = !std::filesystem::exists(path_);
+  if (is_new && !make_file(path_, options_.bytes)) {
+    refuse(failed("made", errno), "the folder must exist and be writable, with room for " +
+                                      std::to_string(options_.bytes) + " bytes");
+  }
+  descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor_ < 0) refuse(failed("opened", errno), "let this process write to it");
+  std::uint64_t magic = 0;
+  if (pread(descriptor_, &magic, sizeof(magic), 0) < 0) refuse(failed("read", errno), "");
+  if (magic != FileHead().magic) {
     refuse("is of another program, or of another version", "move it away, if it is not muster's");
   }
   // All of it: to write to a page that the disk has no room for would be the end of the process.
@@ -162,17 +185,8 @@ Journal::Journal(const std::string& store_path, std::string path, Options option
                             MAP_SHARED | MAP_POPULATE, descriptor_, 0);
   if (memory == MAP_FAILED) refuse(failed("mapped", errno), "free memory and retry");
   memory_ = static_cast<char*>(memory);
-  if (!is_new) {
-    take_up();
-    return;
-  }
-  // Blocks that were never written cost the file system more when they are synced.
-  std::memset(memory_, 0, options_.bytes);
-  const FileHead head;
-  std::memcpy(memory_, &head, sizeof(head));
-  if (sync() && sync_folder_of(path_)) return;
-  munmap(memory_, options_.bytes);
-  refuse(failed("synced", errno), "look at the system's log");
+  if (is_new && !sync()) refuse(failed("synced", errno), "look at the system's log");
+  take_up();
 }
 
 Journal::~Journal() {
@@ -180,12 +194,11 @@ Journal::~Journal() {
   close(descriptor_);
 }
 
-// What is left of a batch that was there before the file was cleared has lower numbers.
+// What was there before the file was cleared has hashes of another salt.
 void Journal::take_up() {
-  const std::size_t room = options_.bytes - sizeof(FileHead);
-  for (;;) {
-    const auto batch = find_batch(memory_ + sizeof(FileHead) + used_, room - used_);
-    if (!batch || batch->first <= last_) return;
+  salt_ = read<FileHead>(memory_).salt;
+  const std::string_view all(memory_ + sizeof(FileHead), options_.bytes - sizeof(FileHead));
+  while (const auto batch = find_batch(all.substr(used_), salt_)) {
     used_ += batch->bytes;
     last_ = batch->first + batch->jobs - 1;
     has_synced_ = true;  // perhaps
@@ -207,12 +220,13 @@ bool Journal::add(JobSeq first, std::span<const NewJob> jobs, Durability durabil
                   .bytes = static_cast<std::uint32_t>(bytes),
                   .jobs = static_cast<std::uint32_t>(jobs.size())};
   std::memcpy(batch, &fixed, sizeof(fixed));
-  fixed.hash = hash_of(batch, bytes);
+  fixed.hash = hash_of({batch, bytes}, salt_);
   std::memcpy(batch, &fixed.hash, sizeof(fixed.hash));
   if (is_synced && !write_at(descriptor_, {batch, bytes}, at)) return false;
   used_ += bytes;
   last_ = first + static_cast<JobSeq>(jobs.size()) - 1;
-  if (is_synced) has_synced_ = is_unsynced_ = true;
+  has_synced_ = has_synced_ || is_synced;
+  is_unsynced_ = true;
   return true;
 }
 
@@ -227,9 +241,9 @@ void Journal::for_each(const std::function<void(const Noted& job)>& each) const 
   }
 }
 
-// Nobody finds a first batch then, nor what is behind it.
 void Journal::clear() noexcept {
-  std::memset(memory_ + sizeof(FileHead), 0, sizeof(BatchHead));
+  const FileHead head{.salt = ++salt_};
+  std::memcpy(memory_, &head, sizeof(head));
   used_ = 0;
   last_ = 0;
   has_synced_ = false;

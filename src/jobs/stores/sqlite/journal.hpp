@@ -8,8 +8,8 @@
 // transaction, and get into the database later. What is in both is told by its number: the database
 // has all up to its highest.
 //
-// Each batch has a hash, and numbers rise: whoever opens the file finds what was added since it was
-// last cleared, up to the first batch that is not whole.
+// Each batch has a hash with a salt, which changes when the file is cleared: whoever opens it finds
+// what was added since then, up to the first batch that is not whole.
 //
 // Thread safety: none but that of sync(), which may run beside all others; its user guards it.
 // Lifetime: what for_each() shows is valid until clear().
@@ -31,7 +31,8 @@ namespace muster {
 class Journal {
  public:
   struct Options {
-    std::size_t bytes = 1U << 20U;  // of the file; a multiple of the machine's pages
+    std::size_t bytes = 1U << 20U;  // of the file: a multiple of the machine's pages, not less
+                                    // than it has
 
     // For tests: instead of the kernel's call. False: the disk has failed.
     std::function<bool(const std::string& path)> sync = {};
@@ -72,7 +73,7 @@ class Journal {
   // All of it is in the database, as durable as it has to be.
   void clear() noexcept;
 
-  // Whether something was added to survive the power since this was last asked.
+  // Whether something was added since this was last asked.
   [[nodiscard]] bool take_unsynced() noexcept;
 
   // What was added before survives the power. False: the disk has failed.
@@ -85,6 +86,7 @@ class Journal {
   const Options options_;
   int descriptor_ = -1;
   char* memory_ = nullptr;
+  std::uint64_t salt_ = 0;
   std::size_t used_ = 0;  // bytes, behind the head
   JobSeq last_ = 0;
   bool has_synced_ = false;

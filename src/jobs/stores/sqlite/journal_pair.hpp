@@ -36,6 +36,7 @@ class JournalPair {
   [[nodiscard]] const Journal* full() const noexcept;
 
   // Up to which jobs are in the database: if only the process dies, and also if the power goes.
+  // What nobody has synced need not be in a log that is.
   struct Moved {
     JobSeq written = 0;
     JobSeq synced = 0;

@@ -21,14 +21,14 @@ SqliteStore::SqliteStore(const Options& options)
     last_ = writer_->database.number(
         "SELECT max(seq, (SELECT coalesce(max(seq), 0) FROM job)) FROM highest");
     log_.emplace(writer_->database, options.long_log);
-    take_up_journals();
-    learn_ids();
-  }
-  // Whatever became of the last process, and of its syncs: all that is there is on disk.
-  sync();
-  {
-    const MutexLock lock(writing_);
-    writer_->database.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    try {
+      take_up_journals();
+      learn_ids();
+      settle_in();
+    } catch (...) {
+      log_->leave_as_it_is();
+      throw;
+    }
   }
   const MutexLock lock(reading_);
   reader_ = std::make_unique<Reader>(options);
@@ -207,8 +207,8 @@ void SqliteStore::sync_log() {
     refuse_if_spoilt();
     synced_.store(commits, release);  // sync(log-synced): pairs with the load in sync()
   }
+  moved.written = moved.synced;  // a sync is for all that was committed before
   const MutexLock noting(noting_);
-  moved.written = in_database_.load(relaxed);  // relaxed: more or less of it
   journals_.clear(moved);
 }
 
@@ -250,6 +250,15 @@ void SqliteStore::take_up_journals() {
   transact([] {});
 }
 
+// Whatever became of the last process, and of its syncs: all that is there is on disk, or still in
+// the journals. Somebody else who reads the file may keep it in the log.
+void SqliteStore::settle_in() {
+  Statement checkpoint(writer_->database, "PRAGMA wal_checkpoint(TRUNCATE)");
+  if (!checkpoint.step() || checkpoint.integer(0) != 0) return;
+  journals_.clear({.written = last_, .synced = last_});
+  synced_.store(commits_.load(relaxed), relaxed);  // relaxed: nobody else is here
+}
+
 // Of all jobs, if they are not so many that this would take long.
 void SqliteStore::learn_ids() {
   constexpr std::size_t kMost = 4'000'000;
@@ -270,9 +279,10 @@ bool SqliteStore::jot_down(StoreBatch& batch, Durability durability) {
     if (job.replaces_before || ids_.may_have(job.pool, job.id)) return false;
     ids_.add(job.pool, job.id);
   }
+  batch.inserted.clear();
+  batch.inserted.reserve(batch.jobs.size());  // nothing may fail behind what is added
   const Journal* const full = journals_.full();
   if (!journals_.add(last_ + 1, batch.jobs, durability)) return false;
-  batch.inserted.clear();
   for (const NewJob& job : batch.jobs) {
     batch.inserted.push_back({.seq = ++last_, .created = true, .turn = job.turn});
   }

@@ -121,6 +121,7 @@ class SqliteStore final : public Store {
   void need(JobSeq seq);
   void take_up_journals() MUSTER_REQUIRES(writing_, noting_);
   void learn_ids() MUSTER_REQUIRES(writing_, noting_);
+  void settle_in() MUSTER_REQUIRES(writing_, noting_);
   bool put(const Journal::Noted& job) MUSTER_REQUIRES(writing_);
   void shorten_log() MUSTER_REQUIRES(writing_);
   Inserted insert(const NewJob& job) MUSTER_REQUIRES(writing_, noting_);
