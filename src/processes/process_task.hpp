@@ -8,6 +8,7 @@
 // supervisor's mutex; the rest as FutureState.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -57,6 +58,10 @@ class ProcessTask final : public FutureState<Bytes> {
               .payload = std::move(payload),
               .options = std::move(options)},
         supervisor_(std::move(supervisor)) {}
+
+  // Each thread keeps the memory of the last task it has let go of, for the next one that it makes.
+  [[gnu::hot]] static void* operator new(std::size_t bytes);
+  [[gnu::hot]] static void operator delete(void* memory) noexcept;
 
   // How it ended, one of them, under the supervisor's mutex; to be told when no lock is held, since
   // what follows the task may call the pool.

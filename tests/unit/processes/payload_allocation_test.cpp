@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <muster/process_pool.hpp>
 #include <muster/registry.hpp>
 
 #include "support/allocation_count.hpp"
@@ -64,6 +65,17 @@ TEST(PayloadAllocation, ASmallTaskCostsNone) {
               EXPECT_EQ(registry.run(1, context, payload), payload);
             }),
             0U);
+}
+
+// Half of them, as another thread may let go of a task, and then has its memory.
+TEST(PayloadAllocation, OneTaskAfterTheOtherUsesTheSameMemory) {
+  constexpr unsigned kTasks = 1000;
+  ProcessPool pool({.workers = 1});
+  const auto trips = [&pool] {
+    for (unsigned i = 0; i < kTasks; ++i) EXPECT_EQ(pool.exec("echo", "small").get(), "small");
+  };
+  trips();
+  EXPECT_LT(allocations(trips), kTasks / 2);
 }
 
 // Each byte claims to be an item, which in memory takes more.
