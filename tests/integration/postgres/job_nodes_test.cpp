@@ -203,6 +203,19 @@ TEST_F(JobNodesTest, NodesWithAnotherConcurrencyDoNotRunAtOnce) {
   expect_each_once(100);
 }
 
+// As if it had been stopped for an hour, while another came.
+TEST_F(JobNodesTest, WhoWasSilentDoesNotGoOnBesideAnotherConcurrency) {
+  started(2, {.lease = 1s});
+  ASSERT_TRUE(are_shares("2")) << shares();
+  (void)ask("UPDATE muster.node SET beat = clock_timestamp() - interval '1 hour'");
+  Node& second = node(5, {.lease = 1s});
+  const std::string running = "SELECT count(*) FROM muster.node WHERE NOT dead AND pools <> '{}'";
+  const std::string recent = " AND beat > clock_timestamp() - interval '1 minute'";
+  EXPECT_TRUE(eventually([&] { return ask(running + recent) == "1"; })) << "it has not come back";
+  second.jobs.start();
+  EXPECT_FALSE(eventually([&] { return ask(running) == "2"; }, 1s)) << shares();
+}
+
 TEST_F(JobNodesTest, ManyMayOpenAnEmptyDatabaseAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {

@@ -93,15 +93,11 @@ void PostgresStore::listen() {
   listens_on_ = watcher_.generation();
 }
 
-// Nodes that run a pool have the same concurrency, or keys would belong to two instances at a time.
-// The pool's row is locked, so that two do not find out at the same time.
 bool PostgresStore::may_run(const RunPool& pool, NodeNumber node) {
   if (std::ranges::find(runs_pools_, pool.number) != runs_pools_.end()) return true;
   const std::array<Query, 3> queries{
-      Query{"SELECT FROM muster.pool WHERE number = $1 FOR UPDATE", Parameters().add(pool.number)},
-      Query{"UPDATE muster.pool SET concurrency = $2 WHERE number = $1 AND NOT EXISTS"
-            " (SELECT FROM muster.node WHERE NOT dead AND $1 = ANY(pools)"
-            " AND beat + lease_ms * interval '1 ms' > clock_timestamp())",
+      Query{kLockPool, Parameters().add(pool.number)},
+      Query{kChangeConcurrency,
             Parameters().add(pool.number).add(std::int64_t{pool.concurrency})},
       Query{"UPDATE muster.node SET pools = array_append(pools, $2) WHERE number = $1 AND NOT dead"
             " AND EXISTS (SELECT FROM muster.pool WHERE pool.number = $2 AND concurrency = $3)",

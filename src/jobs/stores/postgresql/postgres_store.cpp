@@ -3,6 +3,7 @@
 #include "jobs/stores/postgresql/postgres_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sys/eventfd.h>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include "jobs/stores/postgresql/batch_queries.hpp"
 #include "jobs/stores/postgresql/postgres_schema.hpp"
+#include "jobs/stores/postgresql/sharing_queries.hpp"
 #include "jobs/stores/store_time.hpp"
 
 namespace muster {
@@ -56,18 +58,21 @@ PoolRecord PostgresStore::open_pool(std::string_view name, std::uint32_t concurr
   (void)writer_.run(
       "INSERT INTO muster.pool(name, concurrency) VALUES($1, $2) ON CONFLICT DO NOTHING",
       Parameters().add(name).add(std::int64_t{concurrency}));
+  const PoolNumber number =
+      writer_.run("SELECT number FROM muster.pool WHERE name = $1", Parameters().add(name))
+          .integer(0, 0);
   // What others run stays as it is; who is the last to run it may change it.
-  (void)writer_.run(
-      "UPDATE muster.pool SET concurrency = $2 WHERE name = $1 AND concurrency <> $2 AND NOT EXISTS"
-      " (SELECT FROM muster.node WHERE NOT dead AND pool.number = ANY(pools)"
-      " AND beat + lease_ms * interval '1 ms' > clock_timestamp())",
-      Parameters().add(name).add(std::int64_t{concurrency}));
-  const Rows pool =
-      writer_.run("SELECT number, concurrency, paused FROM muster.pool WHERE name = $1",
-                  Parameters().add(name));
-  PoolRecord record{.number = pool.integer(0, 0),
-                    .concurrency = static_cast<std::uint32_t>(pool.integer(0, 1)),
-                    .is_paused = pool.boolean(0, 2)};
+  (void)writer_.run_all(std::array{Query{kBury}, Query{kFree}});
+  const std::array<Query, 3> queries{
+      Query{kLockPool, Parameters().add(number)},
+      Query{kChangeConcurrency, Parameters().add(number).add(std::int64_t{concurrency})},
+      Query{"SELECT concurrency, paused FROM muster.pool WHERE number = $1",
+            Parameters().add(number)}};
+  const std::vector<Rows> answers = writer_.run_all(queries);
+  const Rows& pool = answers[2];
+  PoolRecord record{.number = number,
+                    .concurrency = static_cast<std::uint32_t>(pool.integer(0, 0)),
+                    .is_paused = pool.boolean(0, 1)};
   (void)writer_.run(
       "INSERT INTO muster.instance(pool, number) SELECT $1, generate_series(0, $2 - 1)"
       " ON CONFLICT DO NOTHING",

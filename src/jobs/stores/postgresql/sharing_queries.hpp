@@ -21,6 +21,15 @@ INSERT INTO muster.interrupted(seq)
 SELECT seq FROM lost, unnest(lost.running) AS run(seq) JOIN muster.waiting USING(seq)
 ON CONFLICT DO NOTHING)";
 
+// Nodes that run a pool have the same concurrency, or keys would belong to two instances at a time.
+// Whoever changes it has locked the pool's row before, so that two do not find out at the same
+// time; and a node that is silent counts until it is buried, since it might go on.
+inline constexpr std::string_view kLockPool =
+    "SELECT FROM muster.pool WHERE number = $1 FOR UPDATE";
+inline constexpr std::string_view kChangeConcurrency =
+    "UPDATE muster.pool SET concurrency = $2 WHERE number = $1 AND concurrency <> $2"
+    " AND NOT EXISTS (SELECT FROM muster.node WHERE NOT dead AND $1 = ANY(pools))";
+
 // What is held by nobody who lives.
 inline constexpr std::string_view kFree =
     "UPDATE muster.instance SET node = NULL, suspect = true, current_job = NULL, started_at = NULL,"
