@@ -250,36 +250,33 @@ void JobNode::start() {
   (void)keepers_->every(tick_every(), [this] { tick(); });
 }
 
-// What waits for these.
+// What waits for these. That may take long, and others use the pool meanwhile.
 void JobNode::load(Pool& pool, const std::set<std::uint32_t>& instances,
                    const std::set<JobSeq>& interrupted) {
   std::vector<Taken> crashed;
-  {
+  store_->load_waiting(pool.number, [&](const JobRecord& record) {
+    WaitingJob job = waiting_job(record);
+    const std::uint32_t index = home_of(job, record.turn, pool.concurrency);
+    if (!instances.contains(index)) return;
     const MutexLock lock(pool.mutex);
-    store_->load_waiting(pool.number, [&](const JobRecord& record) {
-      pool.mutex.is_held();
-      WaitingJob job = waiting_job(record);
-      const std::uint32_t index = home_of(job, record.turn, pool.concurrency);
-      Instance& instance = pool.instances[index];
-      if (!instances.contains(index) || instance.lane.contains(job.seq)) return;
-      if (pool.is_taken(job)) return;
-      if (interrupted.contains(record.seq)) {
-        Taken& taken = crashed.emplace_back();
-        taken = {.job = job,
-                 .index = index,
-                 .home = index,
-                 .term = instance.term,
-                 .holder = instance.holder};
-        if (!is_tried_again(pool, taken)) {
-          const bool blocks = job.partition && pool.setup.when_dead == DeadLetterEffect::block;
-          if (blocks) instance.lane.block(*job.partition, job.seq);
-          return;
-        }
-        job = taken.job;
+    Instance& instance = pool.instances[index];
+    if (instance.lane.contains(job.seq) || pool.is_taken(job)) return;
+    if (interrupted.contains(record.seq)) {
+      Taken& taken = crashed.emplace_back();
+      taken = {.job = job,
+               .index = index,
+               .home = index,
+               .term = instance.term,
+               .holder = instance.holder};
+      if (!is_tried_again(pool, taken)) {
+        const bool blocks = job.partition && pool.setup.when_dead == DeadLetterEffect::block;
+        if (blocks) instance.lane.block(*job.partition, job.seq);
+        return;
       }
-      instance.lane.add(for_lane(job));
-    });
-  }
+      job = taken.job;
+    }
+    instance.lane.add(for_lane(job));
+  });
   if (pool.setup.when_dead == DeadLetterEffect::block) block_partitions(pool, instances);
   if (crashed.empty()) return;
   for (Taken& taken : crashed) settle_crash(pool, taken);

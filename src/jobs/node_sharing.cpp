@@ -231,37 +231,22 @@ void JobNode::lose(Pool& pool, Instance& instance) {
 }
 
 // A poll may tell of jobs that have been taken since it began, and even of some that have been
-// settled since: what was taken is remembered until a poll that began later. If that tells of it
+// settled since: what was taken is remembered until a poll that begins later. If that tells of it
 // again, it is available again.
 void JobNode::take_arrivals() {
   std::vector<PoolNumber> numbers;
-  std::map<PoolNumber, std::vector<std::pair<JobSeq, std::uint64_t>>> forgotten;
   for (const auto& [name, pool] : pools_) {
     numbers.push_back(pool->number);
     const MutexLock lock(pool->mutex);
-    forgotten[pool->number].swap(pool->forgotten_next);
-  }
-  SharedStore::News news;
-  try {
-    news = shared_->poll(numbers);
-  } catch (...) {  // they are forgotten with the next one
-    for (auto& [number, seqs] : forgotten) {
-      Pool& pool = pool_of(number);
-      const MutexLock lock(pool.mutex);
-      pool.forgotten_next.insert(pool.forgotten_next.end(), seqs.begin(), seqs.end());
+    for (const auto& [seq, term] : pool->forgotten_next) {
+      const auto found = pool->taken.find(seq);
+      if (found != pool->taken.end() && found->second.term == term) pool->taken.erase(found);
     }
-    throw;
+    pool->forgotten_next.clear();
   }
-  for (const auto& [number, seqs] : forgotten) {
-    Pool& pool = pool_of(number);
-    const MutexLock lock(pool.mutex);
-    for (const auto& [seq, term] : seqs) {
-      const auto found = pool.taken.find(seq);
-      if (found != pool.taken.end() && found->second.term == term) pool.taken.erase(found);
-    }
-  }
-  add_arrivals(std::move(news.jobs));
-  for (const SharedStore::CancelWish& wish : news.cancels) grant_wish(wish);
+  const std::vector<SharedStore::CancelWish> wishes = shared_->poll(
+      numbers, [this](std::vector<SharedStore::Arrival> some) { add_arrivals(std::move(some)); });
+  for (const SharedStore::CancelWish& wish : wishes) grant_wish(wish);
 }
 
 // Somebody at another node wants this job cancelled. If it is not one of ours, another node sees to

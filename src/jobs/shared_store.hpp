@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,8 +60,9 @@ class SharedStore {
   // Says that we live, takes what is free or was held by the dead, and tells how things are.
   [[nodiscard]] virtual Standing beat(const Report& report) = 0;
 
-  // Every job that became available since the last call, by seq, and maybe some from before. A
-  // small one has its event with it.
+  // Every job that became available since the last call, by seq, and maybe some from before; of
+  // more than a few, in pages. A small one has its id, its time and its event with it, unless there
+  // are many. Answers what others wish.
   struct Arrival {
     JobRecord job = {};
     PoolNumber pool = 0;
@@ -70,11 +72,9 @@ class SharedStore {
     JobSeq seq = 0;
     bool stops = false;  // also if it is being run
   };
-  struct News {
-    std::vector<Arrival> jobs = {};
-    std::vector<CancelWish> cancels = {};
-  };
-  [[nodiscard]] virtual News poll(const std::vector<PoolNumber>& pools) = 0;
+  using EachArrivals = std::function<void(std::vector<Arrival> some)>;
+  [[nodiscard]] virtual std::vector<CancelWish> poll(const std::vector<PoolNumber>& pools,
+                                                     const EachArrivals& each) = 0;
 
   // Asks whoever holds the instance of a job to cancel it. The wish is there until that has
   // decided.

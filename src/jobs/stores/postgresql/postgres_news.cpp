@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "jobs/stores/postgresql/cursor.hpp"
 #include "jobs/stores/postgresql/postgres_store.hpp"
 #include "jobs/stores/postgresql/sharing_queries.hpp"
 #include "jobs/stores/store_time.hpp"
@@ -42,46 +43,74 @@ std::vector<SharedStore::Seen> PostgresStore::look(PoolNumber pool) {
   return seen;
 }
 
-// Transactions before the horizon were over when it was set, so what they left has been seen. The
-// horizon and the rows are of one snapshot.
-SharedStore::News PostgresStore::poll(const std::vector<PoolNumber>& pools) {
-  std::vector<Query> queries{
-      Query{"SELECT pg_snapshot_xmin(pg_current_snapshot()), new.seq, new.priority, attempts,"
-            " new.turn, enqueued_at, at, id, new.key, new.pool,"
-            " CASE WHEN octet_length(event) <= $3 THEN event END, new.xid"
-            " FROM (SELECT) AS once LEFT JOIN (SELECT * FROM muster.waiting"
-            " WHERE xid >= $1::xid8 AND pool = ANY($2)) AS new ON true"
-            " LEFT JOIN muster.job ON job.seq = new.seq ORDER BY new.seq",
-            Parameters().add(std::string_view(horizon_)).add(pools).add(kSmallEvent)}};
+// Transactions before the horizon were over when it was set, so what they left has been seen.
+std::vector<SharedStore::CancelWish> PostgresStore::poll(const std::vector<PoolNumber>& pools,
+                                                         const EachArrivals& each) {
+  if (!poll_at_once(pools, each)) poll_by_pages(pools, each);
   const Time now = real_clock().now();
-  if (is_news_from_others_ || now - wishes_seen_ > kLookForWishes) {
-    queries.push_back({"SELECT seq, stops FROM muster.request"});
-    wishes_seen_ = now;
+  if (!is_news_from_others_ && now - wishes_seen_ <= kLookForWishes) return {};
+  wishes_seen_ = now;
+  std::vector<CancelWish> wishes;
+  const Rows rows = watcher_.run("SELECT seq, stops FROM muster.request");
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    wishes.push_back({.seq = rows.integer(row, 0), .stops = rows.boolean(row, 1)});
   }
-  const std::vector<Rows> answers = watcher_.run_all(queries);
-  const Rows& rows = answers[0];
-  horizon_ = rows.text(0, 0);
-  News news;
+  return wishes;
+}
+
+// The horizon and the rows are of one snapshot. False: there are more than stand on a page.
+bool PostgresStore::poll_at_once(const std::vector<PoolNumber>& pools, const EachArrivals& each) {
+  const Rows rows = watcher_.run(
+      "SELECT pg_snapshot_xmin(pg_current_snapshot()), new.seq, new.priority, attempts,"
+      " new.turn, enqueued_at, at, id, new.key, new.pool,"
+      " CASE WHEN octet_length(event) <= $3 THEN event END, new.xid"
+      " FROM (SELECT) AS once LEFT JOIN (SELECT * FROM muster.waiting"
+      " WHERE xid >= $1::xid8 AND pool = ANY($2) LIMIT $4) AS new ON true"
+      " LEFT JOIN muster.job ON job.seq = new.seq ORDER BY new.seq",
+      Parameters()
+          .add(std::string_view(horizon_))
+          .add(pools)
+          .add(kSmallEvent)
+          .add(std::int64_t{Cursor::kPage + 1}));
+  if (rows.size() > Cursor::kPage) return false;
+  std::vector<Arrival> arrivals;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows.is_null(row, 1)) continue;
-    news.jobs.push_back({.job = {.seq = rows.integer(row, 1),
-                                 .id = std::string(rows.text(row, 7)),
-                                 .key = rows.optional_text(row, 8),
-                                 .turn = static_cast<std::uint32_t>(rows.integer(row, 4)),
-                                 .priority = static_cast<std::int16_t>(rows.integer(row, 2)),
-                                 .attempts = static_cast<unsigned>(rows.integer(row, 3)),
-                                 .enqueued_at = as_time(rows.integer(row, 5)),
-                                 .at = as_time(rows.integer(row, 6)),
-                                 .version = static_cast<std::uint64_t>(rows.integer(row, 11))},
-                         .pool = rows.integer(row, 9),
-                         .event = rows.optional_text(row, 10)});
+    arrivals.push_back({.job = {.seq = rows.integer(row, 1),
+                                .id = std::string(rows.text(row, 7)),
+                                .key = rows.optional_text(row, 8),
+                                .turn = static_cast<std::uint32_t>(rows.integer(row, 4)),
+                                .priority = static_cast<std::int16_t>(rows.integer(row, 2)),
+                                .attempts = static_cast<unsigned>(rows.integer(row, 3)),
+                                .enqueued_at = as_time(rows.integer(row, 5)),
+                                .at = as_time(rows.integer(row, 6)),
+                                .version = static_cast<std::uint64_t>(rows.integer(row, 11))},
+                        .pool = rows.integer(row, 9),
+                        .event = rows.optional_text(row, 10)});
   }
-  if (answers.size() == 1) return news;
-  for (std::size_t row = 0; row < answers[1].size(); ++row) {
-    news.cancels.push_back(
-        {.seq = answers[1].integer(row, 0), .stops = answers[1].boolean(row, 1)});
+  each(std::move(arrivals));
+  horizon_ = rows.text(0, 0);
+  return true;
+}
+
+// All pages are of one moment: what was enqueued before something else must not come behind it. The
+// horizon is a little older, and set when all pages have been seen.
+void PostgresStore::poll_by_pages(const std::vector<PoolNumber>& pools, const EachArrivals& each) {
+  const std::string next(
+      watcher_.run("SELECT pg_snapshot_xmin(pg_current_snapshot())").text(0, 0));
+  Cursor cursor(watcher_, {"SELECT seq, priority, attempts, turn, at, key, xid, pool"
+                           " FROM muster.waiting WHERE xid >= $1::xid8 AND pool = ANY($2)"
+                           " ORDER BY seq",
+                           Parameters().add(std::string_view(horizon_)).add(pools)});
+  for (Rows rows = cursor.next(); rows.size() > 0; rows = cursor.next()) {
+    std::vector<Arrival> arrivals;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      arrivals.push_back({.job = waiting_in(rows, row), .pool = rows.integer(row, 7)});
+    }
+    each(std::move(arrivals));
+    renew_lease();
   }
-  return news;
+  horizon_ = next;
 }
 
 void PostgresStore::wish_cancelled(const CancelWish& wish) {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "jobs/stores/postgresql/cursor.hpp"
 #include "jobs/stores/postgresql/postgres_store.hpp"
 #include "jobs/stores/store_time.hpp"
 
@@ -93,32 +94,27 @@ std::vector<std::pair<JobSeq, AttemptError>> PostgresStore::errors_of(
   return errors;
 }
 
-// In pages, so that none takes longer than a call may.
+// However long that takes, the others know that we live.
 void PostgresStore::load_waiting(PoolNumber pool, const EachJob& each) {
-  const MutexLock lock(reading_);
-  const std::array<Query, 2> begin{
-      Query{"BEGIN"}, Query{"DECLARE all_waiting CURSOR FOR SELECT seq, priority, attempts, turn,"
-                            " at, key, xid FROM muster.waiting WHERE pool = $1 ORDER BY seq",
-                            Parameters().add(pool)}};
-  try {
-    (void)reader_.run_all(begin);
-  } catch (const ConnectionLost&) {  // maybe long ago
-    (void)reader_.run_all(begin);
+  const MutexLock lock(scanning_);
+  Cursor cursor(scanner_, {"SELECT seq, priority, attempts, turn, at, key, xid FROM muster.waiting"
+                           " WHERE pool = $1 ORDER BY seq",
+                           Parameters().add(pool)});
+  for (Rows rows = cursor.next(); rows.size() > 0; rows = cursor.next()) {
+    for (std::size_t row = 0; row < rows.size(); ++row) each(waiting_in(rows, row));
+    renew_lease();
   }
-  for (;;) {
-    const Rows rows = reader_.run("FETCH 20000 FROM all_waiting");
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      each({.seq = rows.integer(row, 0),
-            .key = rows.optional_text(row, 5),
-            .turn = static_cast<std::uint32_t>(rows.integer(row, 3)),
-            .priority = static_cast<std::int16_t>(rows.integer(row, 1)),
-            .attempts = static_cast<unsigned>(rows.integer(row, 2)),
-            .at = as_time(rows.integer(row, 4)),
-            .version = static_cast<std::uint64_t>(rows.integer(row, 6))});
-    }
-    if (rows.size() == 0) break;
-  }
-  (void)reader_.run("COMMIT");
+}
+
+// Columns 0 to 6 of a row.
+JobRecord PostgresStore::waiting_in(const Rows& rows, std::size_t row) {
+  return {.seq = rows.integer(row, 0),
+          .key = rows.optional_text(row, 5),
+          .turn = static_cast<std::uint32_t>(rows.integer(row, 3)),
+          .priority = static_cast<std::int16_t>(rows.integer(row, 1)),
+          .attempts = static_cast<unsigned>(rows.integer(row, 2)),
+          .at = as_time(rows.integer(row, 4)),
+          .version = static_cast<std::uint64_t>(rows.integer(row, 6))};
 }
 
 std::vector<JobBody> PostgresStore::read(std::span<const JobSeq> seqs, std::size_t small) {

@@ -48,6 +48,19 @@ void PostgresStore::note_lease(Time asked) {
   lease_until_.store(until, relaxed);  // relaxed: a figure
 }
 
+// In the middle of something that may take as long as the lease.
+void PostgresStore::renew_lease() {
+  const Time asked = real_clock().now();
+  const Time until{Time::duration(lease_until_.load(relaxed))};  // relaxed: a figure
+  const NodeNumber node = node_.load(relaxed);                   // relaxed: looked at there
+  if (node == 0 || asked < until - options_.lease / 2) return;
+  const MutexLock lock(writing_);
+  const Rows row = writer_.run(
+      "UPDATE muster.node SET beat = clock_timestamp() WHERE number = $1 AND NOT dead",
+      Parameters().add(node));
+  if (row.touched() == 1) note_lease(asked);
+}
+
 // Their time was somewhere between `began` and now. What we believed stays as long as it can be
 // true: an answer that took long would only make it worse.
 void PostgresStore::note_clock(WallTime began, std::int64_t theirs) {

@@ -41,6 +41,7 @@ PostgresStore::PostgresStore(const Options& options)
       runs_(kMostRunners),
       writer_({.url = options.url, .timeout = options.timeout}),
       reader_({.url = options.url, .timeout = options.timeout}),
+      scanner_({.url = options.url, .timeout = options.timeout}),
       watcher_({.url = options.url, .timeout = options.timeout}) {
   if (bell_ < 0) throw SystemFailure("make an event descriptor", errno, "");
   const MutexLock lock(writing_);

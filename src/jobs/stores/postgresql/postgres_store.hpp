@@ -1,6 +1,6 @@
 // postgres_store.hpp: jobs in PostgreSQL, for many processes.
 //
-// Three connections: one commits, one reads, one watches. All changes of a commit are one
+// Four connections: one commits, one reads, one watches, one scans. All changes of a commit are one
 // transaction, sent at once; it begins by saying who we are, and fails if others have given us up.
 // If the connection goes while it commits, the database is asked whether it did: each node has a
 // row with the number of its last batch.
@@ -64,12 +64,16 @@ class PostgresStore final : public Store, public SharedStore {
 
   // Columns 0 to 7 of a row.
   [[nodiscard]] static JobRecord record_in(const Rows& rows, std::size_t row);
+  [[nodiscard]] static JobRecord waiting_in(const Rows& rows, std::size_t row);
   [[nodiscard]] std::vector<std::pair<JobSeq, AttemptError>> errors_of(
       const std::vector<std::int64_t>& seqs) MUSTER_REQUIRES(reading_);
 
   // SharedStore: postgres_share.cpp, postgres_news.cpp
   Standing beat(const Report& report) override;
-  News poll(const std::vector<PoolNumber>& pools) override;
+  std::vector<CancelWish> poll(const std::vector<PoolNumber>& pools,
+                               const EachArrivals& each) override;
+  bool poll_at_once(const std::vector<PoolNumber>& pools, const EachArrivals& each);
+  void poll_by_pages(const std::vector<PoolNumber>& pools, const EachArrivals& each);
   void wish_cancelled(const CancelWish& wish) override;
   Wish wish(JobSeq seq) override;
   void drop_wish(JobSeq seq) override;
@@ -82,6 +86,7 @@ class PostgresStore final : public Store, public SharedStore {
   bool has_available(PoolNumber pool) override;
   void join() MUSTER_REQUIRES(writing_);
   void note_lease(Time asked);
+  void renew_lease() MUSTER_EXCLUDES(writing_);
   void note_clock(WallTime began, std::int64_t theirs);
   void listen();
   void find_horizon(bool is_new);
@@ -124,6 +129,9 @@ class PostgresStore final : public Store, public SharedStore {
 
   Mutex reading_;
   Connection reader_ MUSTER_GUARDED_BY(reading_);
+
+  Mutex scanning_;
+  Connection scanner_ MUSTER_GUARDED_BY(scanning_);  // asks for much, while others wait for little
 
   // The thread that watches, only.
   Connection watcher_;
