@@ -94,6 +94,10 @@ class Lane {
   // When take() may find something, if it finds nothing now and none is added or ends.
   [[nodiscard]] std::optional<WallTime> next_time() const;
 
+  // When the next of those may be due whose time had not come when take() or has_to_give() last
+  // looked, or that were added since.
+  [[nodiscard]] std::optional<WallTime> next_delayed() const;
+
   // Jobs that wait, for their time or their turn.
   [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
 

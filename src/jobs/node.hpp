@@ -116,6 +116,8 @@ class JobNode final : private GroupCommit::Listener {
  private:
   class Context;
   struct Taken;
+  struct Rest;
+  struct Help;
   using Instance = JobInstance;
 
   // The end of an attempt, before it is settled.
@@ -126,13 +128,6 @@ class JobNode final : private GroupCommit::Listener {
     std::optional<std::string> result = {};
     std::optional<std::string> log = {};
     std::vector<NewJob> enqueued = {};
-  };
-
-  // What there is to do for an instance that has gone to sleep.
-  struct Rest {
-    bool is_empty = false;  // since just now
-    std::uint64_t processed = 0;
-    std::optional<Duration> alarm = {};
   };
 
   // Loading: node.cpp
@@ -179,6 +174,8 @@ class JobNode final : private GroupCommit::Listener {
 
   // Running: node_running.cpp
   void wake(Pool& pool, std::uint32_t index);
+  [[nodiscard]] Help look_for_help(Pool& pool, Instance& home, WallTime now);
+  void call(Pool& pool, std::uint32_t home, const Help& help);
   void run_jobs(Pool& pool, std::uint32_t index);
   bool run(Pool& pool, Taken& taken);
   void run_as_enqueued();
@@ -188,7 +185,9 @@ class JobNode final : private GroupCommit::Listener {
                                                                        WallTime now);
   std::pair<std::optional<WaitingJob>, std::uint32_t> choose(Pool& pool, std::uint32_t index,
                                                              WallTime now);
-  Rest go_to_sleep(Instance& instance, std::optional<WallTime> now) const;
+  Taken begin(Pool& pool, Instance& instance, std::uint32_t home, const WaitingJob& job,
+              WallTime now);
+  Rest go_to_sleep(Pool& pool, Instance& instance, std::optional<WallTime> now) const;
   void set_alarm(Pool& pool, std::uint32_t index, Duration delay);
   bool get_ready(Pool& pool, Taken& taken);
   bool read_body(Pool& pool, Taken& taken);

@@ -3,6 +3,7 @@
 // Thread safety: as the members are grouped.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <optional>
@@ -19,6 +20,13 @@ namespace muster {
 // One of a pool's lanes, and who runs it. Guarded by its pool's mutex.
 struct JobInstance {
   [[nodiscard]] bool may_run() const noexcept { return is_held && !is_leaving && !is_paused; }
+
+  // How long until it is to be woken for `next`; nothing: it will be sooner anyhow.
+  std::optional<Duration> set_alarm(WallTime next, WallTime now) {
+    if (alarm && *alarm <= next) return std::nullopt;
+    alarm = next;
+    return next <= now ? Duration::zero() : std::chrono::duration_cast<Duration>(next - now);
+  }
 
   std::uint32_t index = 0;
   std::uint32_t runner = 0;  // its number for the store
@@ -76,6 +84,7 @@ class JobPoolState {
   mutable Mutex mutex;
   ConditionVariable changed;  // something has ended, or was settled, paused, resumed
   std::deque<JobInstance> instances MUSTER_GUARDED_BY(mutex);
+  std::size_t awake MUSTER_GUARDED_BY(mutex) = 0;  // of those
   bool is_started MUSTER_GUARDED_BY(mutex) = false;
   bool is_paused MUSTER_GUARDED_BY(mutex) = false;
   std::uint32_t turn MUSTER_GUARDED_BY(mutex) = 0;           // whose is the next job without a key
@@ -108,6 +117,16 @@ class JobPoolState {
   std::vector<std::pair<JobSeq, std::uint64_t>> forgotten_next MUSTER_GUARDED_BY(mutex);
   std::vector<std::stop_source> lost MUSTER_GUARDED_BY(mutex);  // jobs to be asked to stop
   std::uint64_t pauses MUSTER_GUARDED_BY(mutex) = 0;  // how often it was paused or resumed here
+
+  [[nodiscard]] bool may_start(const JobInstance& instance) const {
+    mutex.is_held();
+    return is_started && !is_paused && instance.may_run() && !instance.is_ahead;
+  }
+  void set_awake(JobInstance& instance, bool is_awake) {
+    mutex.is_held();
+    awake += (is_awake ? 1U : 0U) - (instance.is_awake ? 1U : 0U);
+    instance.is_awake = is_awake;
+  }
 
   [[nodiscard]] bool is_taken(const WaitingJob& job) const {
     mutex.is_held();
@@ -156,6 +175,19 @@ struct JobNode::Taken {
   WallTime started_at{};
   JobBody body = {};
   Transition after = {};  // when it has ended
+};
+
+// What there is to do for an instance that has gone to sleep.
+struct JobNode::Rest {
+  bool is_empty = false;  // since just now
+  std::uint64_t processed = 0;
+  std::optional<Duration> alarm = {};
+};
+
+// What a lane needs whose instance cannot see to it now.
+struct JobNode::Help {
+  std::optional<std::uint32_t> helper = {};  // who was idle, and runs what there is
+  std::optional<Duration> alarm = {};
 };
 
 }  // namespace muster

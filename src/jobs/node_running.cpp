@@ -30,10 +30,6 @@ constexpr std::chrono::seconds kPauseUnread{1};
 // Jobs in a row, before others may have the thread.
 constexpr unsigned kMostInARow = 256;
 
-Duration until(WallTime time, WallTime now) {
-  return time <= now ? Duration::zero() : std::chrono::duration_cast<Duration>(time - now);
-}
-
 }  // namespace
 
 RetryOptions JobNode::retry_of(const Pool& pool) {
@@ -46,20 +42,47 @@ RetryOptions JobNode::retry_of(const Pool& pool) {
 
 // There may be something to do for it.
 void JobNode::wake(Pool& pool, std::uint32_t index) {
-  if (workers_ == nullptr) return;  // not started yet, or run by hand
+  if (workers_ == nullptr || stopping_.stop_requested()) return;  // none yet, or run by hand
+  Help help;
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[index];
-    const bool may_run =
-        pool.is_started && !pool.is_paused && instance.may_run() && !instance.is_ahead;
-    if (instance.is_awake || !may_run || stopping_.stop_requested()) return;
-    instance.is_awake = true;
+    if (!instance.is_awake && pool.may_start(instance)) {
+      pool.set_awake(instance, true);
+      help.helper = index;
+    } else {
+      help = look_for_help(pool, instance, lane_now(pool));
+    }
   }
+  call(pool, index, help);
+}
+
+// For the lane of one that is at a job, or rests: another may do what can be done now, and what has
+// to wait for its time is seen to then.
+JobNode::Help JobNode::look_for_help(Pool& pool, Instance& home, WallTime now) {
+  pool.mutex.is_held();
+  if (!home.may_run()) return {};
+  Help help;
+  const bool has_to_give = home.lane.has_to_give(now);
+  if (const auto next = home.lane.next_delayed()) help.alarm = home.set_alarm(*next, now);
+  if (!has_to_give || pool.awake == pool.instances.size()) return help;
+  const auto idle = std::ranges::find_if(pool.instances, [&pool](const Instance& other) {
+    return !other.is_awake && pool.may_start(other);
+  });
+  if (idle == pool.instances.end()) return help;
+  pool.set_awake(*idle, true);
+  help.helper = idle->index;
+  return help;
+}
+
+void JobNode::call(Pool& pool, std::uint32_t home, const Help& help) {
+  if (help.alarm) set_alarm(pool, home, *help.alarm);
+  if (!help.helper || workers_ == nullptr) return;
   try {
-    workers_->post([this, &pool, index] { run_jobs(pool, index); });
+    workers_->post([this, &pool, index = *help.helper] { run_jobs(pool, index); });
   } catch (const Stopped&) {
     const MutexLock lock(pool.mutex);
-    pool.instances[index].is_awake = false;
+    pool.set_awake(pool.instances[*help.helper], false);
   }
 }
 
@@ -81,7 +104,7 @@ void JobNode::run_jobs(Pool& pool, std::uint32_t index) {
   }
   {
     const MutexLock lock(pool.mutex);
-    pool.instances[index].is_awake = false;
+    pool.set_awake(pool.instances[index], false);
   }
   wake(pool, index);
 }
@@ -132,12 +155,14 @@ void JobNode::run_as_enqueued() {
 // finds it asleep.
 std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index) {
   Rest rest;
+  Help help;
+  std::optional<Taken> taken;
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[index];
     if (instance.unsettled > kMostUnsettled && !stopping_.stop_requested()) {
       instance.is_ahead = true;
-      instance.is_awake = false;
+      pool.set_awake(instance, false);
       return std::nullopt;
     }
     const WallTime now = lane_now(pool);
@@ -148,33 +173,45 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
     std::optional<WaitingJob> job;
     if (may_run) std::tie(job, home) = choose(pool, index, now);
     if (job) {
-      Instance& from = pool.instances[home];
-      ++from.owed;
-      if (shared_ != nullptr) pool.taken[job->seq] = {home, from.term, job->version};
-      instance.running = job->seq;
-      instance.running_home = home;
-      instance.was_busy = true;
-      instance.started_at = now;
-      instance.cancelling = std::stop_source();
-      instance.is_cancelled = false;
-      instance.is_timed_out = false;
-      instance.begun = clock_.now();
-      instance.progress = {};
-      return Taken{.job = *job,
-                   .index = index,
-                   .home = home,
-                   .runner = instance.runner,
-                   .term = from.term,
-                   .holder = from.holder,
-                   .is_careful = from.careful > 0 && from.careful-- > 0,
-                   .stop = instance.cancelling.get_token(),
-                   .started_at = now};
+      taken = begin(pool, instance, home, *job, now);
+      if (workers_ != nullptr) help = look_for_help(pool, pool.instances[home], now);
+    } else {
+      rest = go_to_sleep(pool, instance, may_run ? std::optional(now) : std::nullopt);
     }
-    rest = go_to_sleep(instance, may_run ? std::optional(now) : std::nullopt);
+  }
+  if (taken) {
+    call(pool, taken->home, help);
+    return taken;
   }
   if (rest.is_empty) tell_empty(pool, index, rest.processed);
   if (rest.alarm) set_alarm(pool, index, *rest.alarm);
   return std::nullopt;
+}
+
+JobNode::Taken JobNode::begin(Pool& pool, Instance& instance, std::uint32_t home,
+                              const WaitingJob& job, WallTime now) {
+  pool.mutex.is_held();
+  Instance& from = pool.instances[home];
+  ++from.owed;
+  if (shared_ != nullptr) pool.taken[job.seq] = {home, from.term, job.version};
+  instance.running = job.seq;
+  instance.running_home = home;
+  instance.was_busy = true;
+  instance.started_at = now;
+  instance.cancelling = std::stop_source();
+  instance.is_cancelled = false;
+  instance.is_timed_out = false;
+  instance.begun = clock_.now();
+  instance.progress = {};
+  return {.job = job,
+          .index = instance.index,
+          .home = home,
+          .runner = instance.runner,
+          .term = from.term,
+          .holder = from.holder,
+          .is_careful = from.careful > 0 && from.careful-- > 0,
+          .stop = instance.cancelling.get_token(),
+          .started_at = now};
 }
 
 // Of its own lane or another's. A job that its key's limit holds up waits in front of its
@@ -205,22 +242,21 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::choose(Pool& pool, 
 }
 
 // `now`: if it may run what comes.
-JobNode::Rest JobNode::go_to_sleep(Instance& instance, std::optional<WallTime> now) const {
-  instance.is_awake = false;
+JobNode::Rest JobNode::go_to_sleep(Pool& pool, Instance& instance,
+                                   std::optional<WallTime> now) const {
+  pool.set_awake(instance, false);
   Rest rest;
   rest.is_empty = instance.was_busy && instance.lane.size() == 0;
   rest.processed = instance.processed + instance.unsettled;
   if (rest.is_empty) instance.was_busy = false;
+  if (!now) return rest;
   std::optional<WallTime> next = instance.lane.next_time();
   const Time moment = clock_.now();
-  if (now && next && instance.rests_until > moment) {
+  if (instance.rests_until > moment) {  // also from what waits for others
     const auto rest_of_it = std::chrono::ceil<WallTime::duration>(instance.rests_until - moment);
-    next = std::max(*next, *now + rest_of_it);
+    next = std::max(next.value_or(WallTime::min()), *now + rest_of_it);
   }
-  if (now && next && (!instance.alarm || *next < *instance.alarm)) {
-    instance.alarm = *next;
-    rest.alarm = until(*next, *now);
-  }
+  if (next) rest.alarm = instance.set_alarm(*next, *now);
   return rest;
 }
 

@@ -267,11 +267,6 @@ void JobNode::add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> i
                          .event = jobs[i].event,
                          .key = jobs[i].key});
     touched.emplace(&pool, index);
-    // Somebody who has nothing to do may have it.
-    if (job.partition || !pool.instances[index].is_awake) continue;
-    const auto idle = std::ranges::find_if(
-        pool.instances, [](const Instance& other) { return other.may_run() && !other.is_awake; });
-    if (idle != pool.instances.end()) touched.emplace(&pool, idle->index);
   }
   if (must_ask) shared_->call();
   for (const auto& [pool, index] : touched) wake(*pool, index);

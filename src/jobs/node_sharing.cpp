@@ -291,10 +291,6 @@ void JobNode::add_arrivals(std::vector<SharedStore::Arrival> arrivals) {
                            .key = arrival.job.key});
     }
     touched.emplace(&pool, index);
-    if (job.partition || !instance.is_awake) continue;
-    const auto idle = std::ranges::find_if(
-        pool.instances, [](const Instance& other) { return other.may_run() && !other.is_awake; });
-    if (idle != pool.instances.end()) touched.emplace(&pool, idle->index);
   }
   for (const auto& [pool, index] : touched) wake(*pool, index);
 }

@@ -41,9 +41,11 @@ class PostgresPages : public ::testing::Test {
 
   // Of these numbers.
   void add(std::size_t first, std::size_t last) const {
-    EXPECT_EQ(stranger_.ask("INSERT INTO muster.waiting(seq, pool, turn, at, priority) SELECT seq, " +
-                            std::to_string(pool_) + ", seq, 0, 0 FROM generate_series(" +
-                            std::to_string(first) + ", " + std::to_string(last) + ") AS new(seq)"),
+    const std::string numbers = std::to_string(first) + ", " + std::to_string(last);
+    EXPECT_EQ(stranger_.ask("INSERT INTO muster.waiting(seq, pool, turn, at, priority)"
+                            " SELECT seq, " +
+                            std::to_string(pool_) + ", seq, 0, 0 FROM generate_series(" + numbers +
+                            ") AS new(seq)"),
               "");
   }
 

@@ -1,0 +1,100 @@
+// job_helping_test.cpp: no instance is idle while a job without a key waits for a busy one.
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "job_pool_testing.hpp"
+
+namespace muster::testing {
+namespace {
+
+class JobHelpingTest : public JobPoolTest {
+ protected:
+  ~JobHelpingTest() override {
+    door_.open();
+    jobs_.reset();  // before the door goes, whatever has failed
+  }
+
+  // "slow" ones wait at the door, "bad" ones fail the first time.
+  Config config(unsigned concurrency) {
+    return {.concurrency = concurrency,
+            .retry = {.max_attempts = 2, .delay = fixed(200ms), .jitter = 0},
+            .execute = [this](JobContext& context, const Note& note) {
+              witness_.see(context.job_id());
+              if (note.customer == "slow") door_.wait();
+              if (note.customer == "bad" && context.attempt() == 1) throw std::runtime_error("no");
+            }};
+  }
+
+  // Jobs without a key are shared out in turn.
+  void enqueue_to_first(const JobClient<Note>& client, const Enqueue& job) {
+    const unsigned last = client.status().concurrency - 1;
+    const auto fill = [&] {
+      return client.enqueue({.id = "fill" + std::to_string(fillers_++), .event = {}});
+    };
+    while (fill().instance_index != last) {
+    }
+    EXPECT_EQ(client.enqueue(job).instance_index, 0U);
+  }
+
+  bool has_begun(const std::string& id, std::size_t times = 1) const {
+    const Time deadline = real_clock().now() + 10s;
+    while (witness_.count(id) < times) {
+      if (real_clock().now() >= deadline) return false;
+      std::this_thread::sleep_for(1ms);
+    }
+    return true;
+  }
+
+  int fillers_ = 0;
+  Door door_;
+};
+
+TEST_P(JobHelpingTest, AJobForLaterIsRunByWhoeverIsFreeThen) {
+  const auto client = jobs_->define<Note>("notes", config(2));
+  jobs_->start();
+  enqueue_to_first(client, {.id = "slow", .event = {"slow"}});
+  ASSERT_TRUE(has_begun("slow"));
+  enqueue_to_first(client, {.id = "later", .event = {}, .delay = 200ms});
+  EXPECT_TRUE(has_begun("later"));
+}
+
+TEST_P(JobHelpingTest, ARetryIsRunByWhoeverIsFreeThen) {
+  const auto client = jobs_->define<Note>("notes", config(2));
+  enqueue_to_first(client, {.id = "bad", .event = {"bad"}});
+  enqueue_to_first(client, {.id = "slow", .event = {"slow"}});
+  jobs_->start();
+  EXPECT_TRUE(has_begun("slow"));
+  EXPECT_TRUE(has_begun("bad", 2));
+}
+
+// All of them wait for the same instance; one wakes the other.
+TEST_P(JobHelpingTest, AsManyHelpAsThereAreJobs) {
+  const auto client = jobs_->define<Note>("notes", config(4));
+  jobs_->start();
+  for (const char* const id : {"slow0", "slow1", "slow2", "slow3"}) {
+    enqueue_to_first(client, {.id = id, .event = {"slow"}, .delay = 500ms});
+  }
+  for (const char* const id : {"slow0", "slow1", "slow2", "slow3"}) EXPECT_TRUE(has_begun(id));
+}
+
+// A limit of the pool makes all instances rest, also those that have nothing of their own.
+TEST_P(JobHelpingTest, AnIdleInstanceHelpsWhenALimitLetsIt) {
+  Config limited = config(2);
+  limited.limits.pool = RateLimit{.per_second = 5, .burst = 1};
+  const auto client = jobs_->define<Note>("notes", limited);
+  jobs_->start();
+  enqueue_to_first(client, {.id = "slow", .event = {"slow"}});
+  ASSERT_TRUE(has_begun("slow"));
+  enqueue_to_first(client, {.id = "next", .event = {}});
+  EXPECT_TRUE(has_begun("next"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, JobHelpingTest,
+                         ::testing::Values("memory", "sqlite", "postgresql"),
+                         [](const auto& store) { return std::string(store.param); });
+
+}  // namespace
+}  // namespace muster::testing
