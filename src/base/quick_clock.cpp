@@ -91,7 +91,7 @@ std::optional<TickScale::Speed> TickScale::compare(const Moment& now) noexcept {
   max_ticks_ = 0;
   const Duration passed = now.time - before.time;
   const std::uint64_t ticks = now.ticks - before.ticks;
-  if (before.ticks == 0 || passed < kHolds || passed > kLongest) return std::nullopt;
+  if (before.ticks == 0 || passed < kApart || passed > kLongest) return std::nullopt;
   if (ticks == 0 || ticks > kMostTicks) return std::nullopt;
   return (static_cast<std::uint64_t>(passed.count()) << 32U) / ticks;
 }
@@ -100,6 +100,14 @@ Time quick_now() noexcept {
   // relaxed: as above.
   const std::optional<Time> time = scale.at(read_ticks(), speed.load(std::memory_order_relaxed));
   return time ? *time : compare();
+}
+
+TickScale::Speed counter_speed() noexcept {
+  return speed.load(std::memory_order_relaxed);  // relaxed: as above
+}
+
+void tell_counter_speed(TickScale::Speed told) noexcept {
+  if (told != 0) speed.store(told, std::memory_order_relaxed);  // relaxed: as above
 }
 
 }  // namespace muster

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/base/quick_clock.hpp>
 #include <muster/queues/ring_supervisor.hpp>
 
 #include "processes/hello.hpp"
@@ -108,6 +109,7 @@ void Supervisor::prepare_ring(Member& member, LaunchOptions& launch) {
   board.worker = member.id;
   board.heartbeat_ns = static_cast<std::uint64_t>(options_.health.heartbeat.count());
   board.idle_policy = static_cast<std::uint32_t>(options_.idle);
+  board.counter_speed = counter_speed();
   launch.descriptors = descriptors_for({.control = launch.descriptors.at(0),
                                         .segment = segment->descriptor(),
                                         .bell = bell_.descriptor()});

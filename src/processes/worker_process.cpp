@@ -82,7 +82,9 @@ WorkerProcess::WorkerProcess(const Registry& registry)
       control_(kControl),
       segment_(WorkerSegment::attach(FileDescriptor(kSegment))),
       bell_(Bell::attach(FileDescriptor(kBell))),
-      worker_(segment_.ring(), kWorkerIndex) {}
+      worker_(segment_.ring(), kWorkerIndex) {
+  tell_counter_speed(segment_.board().counter_speed);
+}
 
 WorkerProcess::~WorkerProcess() {
   {

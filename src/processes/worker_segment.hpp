@@ -60,7 +60,8 @@ struct alignas(kCacheLine) WorkerBoard {
   std::uint32_t worker = 0;       // its number in the pool
   std::uint32_t idle_policy = 0;  // a number of IdlePolicy
   std::uint64_t block_bytes = 0;
-  std::uint32_t blocks = 0;  // of each side
+  std::uint32_t blocks = 0;         // of each side
+  std::uint64_t counter_speed = 0;  // see quick_clock.hpp
 
   // Written by the worker; see WorkerReading.
   alignas(kCacheLine) Atomic<std::uint64_t> task;

@@ -3,7 +3,8 @@
 // Where the kernel itself keeps time by a counter of the CPU that runs evenly and alike on all of
 // them (x86: clocksource "tsc"; arm64: its system counter), that is read directly. Each thread
 // compares it with the steady clock anew every 10 ms, when it looks; its speed is known to all from
-// 10 ms after the first look on. Until then, and elsewhere, it is the steady clock that is read.
+// a millisecond after the first look on, or when it is told. Until then, and elsewhere, it is the
+// steady clock that is read.
 //
 // It is at most a microsecond off the steady clock, and 10 more in the 10 ms after the kernel has
 // changed the speed of that or the machine was asleep; so two looks may seem to be in the wrong
@@ -26,8 +27,10 @@ namespace muster {
 // looking thread's; no clock, no counter.
 class TickScale {
  public:
-  // How long a comparison holds, and how long two are apart to tell the counter's speed.
+  // How long a comparison holds, and how long two are apart at least to tell the counter's speed:
+  // long enough that what they are off by makes half a microsecond until the next one.
   static constexpr Duration kHolds{10'000'000};
+  static constexpr Duration kApart{1'000'000};
 
   // Both at the same moment.
   struct Moment {
@@ -44,7 +47,7 @@ class TickScale {
 
   // So near that another comparison would not tell the speed.
   [[nodiscard]] bool is_too_early(Time now) const noexcept {
-    return last_.ticks != 0 && now - last_.time < kHolds;
+    return last_.ticks != 0 && now - last_.time < kApart;
   }
 
   // None: time for another comparison.
@@ -65,5 +68,9 @@ class TickScale {
   Moment last_;
   std::uint64_t max_ticks_ = 0;  // since then: none
 };
+
+// For another process of this machine, which need not find out then. 0: not known yet.
+[[nodiscard]] MUSTER_API TickScale::Speed counter_speed() noexcept;
+MUSTER_API void tell_counter_speed(TickScale::Speed speed) noexcept;
 
 }  // namespace muster

@@ -40,13 +40,22 @@ TEST(QuickClock, IsSoOnAThreadThatComesLater) {
   for (std::thread& each : threads) each.join();
 }
 
+TEST(QuickClock, KeepsTheSpeedItIsTold) {
+  expect_agreement();
+  const TickScale::Speed known = counter_speed();
+  tell_counter_speed(0);
+  EXPECT_EQ(counter_speed(), known) << "0 tells nothing";
+  tell_counter_speed(known + 1);
+  EXPECT_EQ(counter_speed(), known + 1);
+}
+
 TEST(TickScale, TellsTheSpeedOfTheCounterAfterAWhile) {
   TickScale scale;
   EXPECT_EQ(scale.compare({.ticks = 1000, .time = Time(5s)}), std::nullopt);
-  EXPECT_TRUE(scale.is_too_early(Time(5s + 9ms)));
-  EXPECT_FALSE(scale.is_too_early(Time(5s + 10ms)));
+  EXPECT_TRUE(scale.is_too_early(Time(5s + 999us)));
+  EXPECT_FALSE(scale.is_too_early(Time(5s + 1ms)));
   const std::optional<TickScale::Speed> speed =
-      scale.compare({.ticks = 30'001'000, .time = Time(5s + 10ms)});
+      scale.compare({.ticks = 3'001'000, .time = Time(5s + 1ms)});
   ASSERT_TRUE(speed.has_value());
   EXPECT_EQ(*speed, kOne / 3);  // three ticks a nanosecond
 }

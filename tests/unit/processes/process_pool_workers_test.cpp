@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <muster/base/quick_clock.hpp>
 #include <muster/process_pool.hpp>
 
 #include "process_testing.hpp"
@@ -285,6 +286,18 @@ TEST(ProcessPoolWorkers, HaveTheEnvironmentDirectoryAndHooksTheyAreGiven) {
   }
   EXPECT_EQ(read_all(path), "after getenv\nafter cwd\nafter getenv\n");
   std::remove(path.c_str());
+}
+
+// Else each of them would read a clock at twice the price until it has found out.
+TEST(ProcessPoolWorkers, AreToldWhatIsKnownOfTheCounter) {
+  const Time deadline =
+      Time::clock::now() + 100ms;  // or there is no counter, and both know nothing
+  while (counter_speed() == 0 && quick_now() < deadline) {
+  }
+  const auto known = static_cast<double>(counter_speed());
+  ProcessPool pool({.workers = 1});
+  const auto told = pool.call<TickScale::Speed>("counter_speed_at_start").get();
+  EXPECT_NEAR(static_cast<double>(told), known, known / 1000);
 }
 
 TEST(ProcessPoolWorkers, WhatTheyPrintIsHandedOverWithTheirNumber) {

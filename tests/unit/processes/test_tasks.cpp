@@ -7,12 +7,15 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
 #include <vector>
+
+#include <muster/base/quick_clock.hpp>
 
 namespace muster {
 namespace {
@@ -120,6 +123,9 @@ Registry make_test_registry() {
   registry.add("write", [](const std::string& path) {
     return (std::ofstream(path) << "text" << std::flush).good();
   });
+  const auto speed = std::make_shared<TickScale::Speed>(0);
+  registry.on_start([speed] { *speed = counter_speed(); });
+  registry.add("counter_speed_at_start", [speed] { return *speed; });
   add_bad_ones(registry);
   if (const char* const capability = std::getenv("TEST_CAPABILITY")) {
     registry.capabilities({capability});
