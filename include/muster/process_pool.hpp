@@ -17,6 +17,7 @@
 // Design note: docs/design/process_pool.md
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,15 +79,15 @@ class MUSTER_API ProcessPool {
   }
 
   // More or fewer workers. Those that go finish what they have. Fewer than one worker is refused
-  // with InvalidArgument.
+  // with InvalidArgument, and any change with Stopped once the pool is being stopped.
   void scale_up(unsigned count);
   void scale_down(unsigned count);
 
   // Takes no more tasks, and waits for those that were accepted, retries included; with
   // Stop::discard it drops what waits and kills what runs. Then the workers end. With a timeout it
-  // may leave some unfinished; another stop() waits for them again. Safe twice. Throws
-  // WouldDeadlock if called by what follows a task of this pool.
-  StopResult stop(const StopOptions& options = {});
+  // may leave some unfinished; another stop() waits for them again, or discards them. Safe twice.
+  // Throws WouldDeadlock if called by what follows a task of this pool.
+  StopResult stop(const StopOptions& options = {.timeout = std::chrono::seconds(30)});
 
   // In a time that does not grow with workers or tasks.
   [[nodiscard]] ProcessPoolMetrics metrics() const;

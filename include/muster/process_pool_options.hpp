@@ -81,6 +81,11 @@ struct ProcessPoolOptions {
   std::vector<EnvironmentVariable> environment = {};
   std::string working_directory = {};
 
+  // What each worker has beside that, by its number, from 0: the device it is to use, say, by which
+  // it knows its capabilities (Registry::capabilities). Called when a worker is started, while the
+  // pool waits; it must not call the pool. Empty: nothing.
+  std::function<std::vector<EnvironmentVariable>(unsigned worker)> worker_environment = {};
+
   // What the kernel holds each of them to.
   ProcessLimits limits = {};
   int nice = 0;                            // added to ours
@@ -92,7 +97,8 @@ struct ProcessPoolOptions {
   // started.
   std::optional<std::vector<std::string>> writable_paths = {};
 
-  // What they write to their outputs, line by line, on a thread of its own. Unset: they share ours.
+  // What they write to their outputs, line by line, on a thread of its own. It may call the pool,
+  // but not stop it. Unset: they share ours.
   std::function<void(const OutputLine&)> on_output = {};
 
   // One that is killed, because its task takes too long, first writes to its standard error where

@@ -1,4 +1,7 @@
 // recycling.cpp: a worker's life against its limits.
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include <muster/policy/recycling.hpp>
@@ -35,6 +38,15 @@ std::string_view to_string(RecycleReason reason) {
       return "age";
   }
   return "unknown";
+}
+
+unsigned tasks_at_hand(const RecyclingOptions& options, std::uint64_t tasks, double luck) noexcept {
+  if (options.max_growth_bytes) return 1;  // which shows when it has ended
+  constexpr double kMost = std::numeric_limits<unsigned>::max();
+  if (!options.max_tasks) return std::numeric_limits<unsigned>::max();
+  const double limit = static_cast<double>(*options.max_tasks) * (1 - options.jitter * luck);
+  return static_cast<unsigned>(
+      std::clamp(std::ceil(limit) - static_cast<double>(tasks), 1.0, kMost));
 }
 
 RecycleReason reason_to_recycle(const RecyclingOptions& options, const WorkerLife& life,

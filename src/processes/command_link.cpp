@@ -16,6 +16,10 @@
 namespace muster {
 namespace {
 
+// At once, so that one who writes without end does not keep others waiting. More than a socket
+// holds.
+constexpr unsigned kMostReads = 16;
+
 struct Pair {
   FileDescriptor ours;
   FileDescriptor theirs;
@@ -31,6 +35,10 @@ Pair make_pair() {
   Pair pair{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
   (void)fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK);
   return pair;
+}
+
+void append(std::vector<CommandEvent>& all, std::vector<CommandEvent> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
@@ -93,15 +101,11 @@ void CommandLink::flush() {
 
 std::vector<CommandEvent> CommandLink::receive(Time now) {
   std::vector<CommandEvent> all;
-  const auto add = [&all](std::vector<CommandEvent> events) {
-    all.insert(all.end(), std::make_move_iterator(events.begin()),
-               std::make_move_iterator(events.end()));
-  };
   const auto take = [&](const SplitLine& line) {
-    if (!session_.is_over()) add(session_.take(line, now));
+    if (!session_.is_over()) append(all, session_.take(line, now));
   };
   std::array<char, 65'536> buffer;
-  while (output_ && !session_.is_over()) {
+  for (unsigned reads = 0; reads < kMostReads && output_ && !session_.is_over(); ++reads) {
     const ssize_t count = read(output_.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;
@@ -109,10 +113,24 @@ std::vector<CommandEvent> CommandLink::receive(Time now) {
       splitter_.feed({buffer.data(), static_cast<std::size_t>(count)}, take);
       continue;
     }
-    splitter_.finish(take);
-    if (!session_.is_over()) add(session_.end());
-    output_.reset();
+    append(all, end_output(now));
   }
+  return all;
+}
+
+std::vector<CommandEvent> CommandLink::finish(Time now) {
+  std::vector<CommandEvent> all = receive(now);
+  append(all, end_output(now));
+  return all;
+}
+
+std::vector<CommandEvent> CommandLink::end_output(Time now) {
+  std::vector<CommandEvent> all;
+  splitter_.finish([&](const SplitLine& line) {
+    if (!session_.is_over()) append(all, session_.take(line, now));
+  });
+  if (!session_.is_over()) append(all, session_.end());
+  output_.reset();
   return all;
 }
 

@@ -51,9 +51,14 @@ class CommandLink {
   [[nodiscard]] bool has_unsent() const noexcept { return !unsent_.empty(); }
   void flush();
   [[nodiscard]] std::vector<CommandEvent> receive(Time now);
+
+  // The same when the worker is dead, and its output at its end, whoever still has a copy of it.
+  [[nodiscard]] std::vector<CommandEvent> finish(Time now);
   [[nodiscard]] std::vector<CommandEvent> look(Time now) { return session_.look(now); }
 
  private:
+  std::vector<CommandEvent> end_output(Time now);
+
   const PayloadForm form_;
   Ends worker_ends_;
   FileDescriptor input_;   // its standard input, for us to write

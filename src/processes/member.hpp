@@ -39,6 +39,12 @@ struct KnownMethod {
 };
 
 // What a worker's program can do, as it said when it was ready.
+// The number that a method has in one edition of abilities.
+struct FoundMethod {
+  std::uint32_t number = 0;
+  std::uint64_t edition = 0;
+};
+
 struct Abilities {
   struct Hash {
     using is_transparent = void;

@@ -26,6 +26,8 @@ namespace {
 
 constexpr std::uint64_t kCommands = 0;  // pipes are counted from 1
 
+constexpr std::size_t kMostTold = 1 << 20;  // bytes that wait to be handed over, or so
+
 [[noreturn]] void fail(const std::string& attempt) {
   throw SystemFailure(attempt, errno, "");
 }
@@ -68,6 +70,22 @@ class OutputCapture::Reader {
     kick_.give();
   }
 
+  void tell(const OutputLine& line) {
+    {
+      const MutexLock lock(mutex_);
+      told_bytes_ += line.text.size() + sizeof(Told);
+      told_.push_back({.line = line, .text = std::string(line.text)});
+    }
+    kick_.give();
+  }
+
+  bool has_room() {
+    const MutexLock lock(mutex_);
+    if (told_bytes_ < kMostTold) return true;
+    awaits_room_ = true;
+    return false;
+  }
+
   void stop() {
     std::thread thread;
     {
@@ -90,6 +108,11 @@ class OutputCapture::Reader {
     LineSplitter splitter;
   };
   using Pipes = std::map<std::uint64_t, Pipe>;
+
+  struct Told {
+    OutputLine line;
+    std::string text;
+  };
 
   void watch(int descriptor, std::uint64_t subject) {
     epoll_event event{};
@@ -123,13 +146,23 @@ class OutputCapture::Reader {
     kick_.take();
     std::vector<Pipe> opened;
     std::vector<std::uint64_t> finished;
+    std::vector<Told> told;
     bool stopping = false;
+    bool awaits_room = false;
     {
       const MutexLock lock(mutex_);
       opened.swap(opened_);
       finished.swap(finished_);
+      told.swap(told_);
+      told_bytes_ = 0;
       stopping = stopping_;
+      awaits_room = std::exchange(awaits_room_, false);
     }
+    for (Told& each : told) {
+      each.line.text = each.text;
+      hand_over(each.line);
+    }
+    if (awaits_room && options_.on_room) options_.on_room();
     for (Pipe& pipe : opened) add(std::move(pipe));
     for (const std::uint64_t worker : finished) {
       finish_pipes([worker](const Pipe& pipe) { return pipe.worker == worker; });
@@ -185,18 +218,22 @@ class OutputCapture::Reader {
 
   LineSplitter::Take taker(const Pipe& pipe) {
     return [this, worker = pipe.worker, stream = pipe.stream](const SplitLine& line) {
-      try {
-        options_.on_line({.worker = worker,
-                          .stream = stream,
-                          .text = line.text,
-                          .cut_bytes = line.cut_bytes,
-                          .is_unfinished = line.is_unfinished});
-      } catch (...) {
-        MUSTER_LOG(LogLevel::error, "the callback for a line of worker "
-                                        << worker
-                                        << " threw: " << message_of(std::current_exception()));
-      }
+      hand_over({.worker = worker,
+                 .stream = stream,
+                 .text = line.text,
+                 .cut_bytes = line.cut_bytes,
+                 .is_unfinished = line.is_unfinished});
     };
+  }
+
+  void hand_over(const OutputLine& line) const {
+    try {
+      options_.on_line(line);
+    } catch (...) {
+      MUSTER_LOG(LogLevel::error, "the callback for a line of worker "
+                                      << line.worker
+                                      << " threw: " << message_of(std::current_exception()));
+    }
   }
 
   // Fixed at construction.
@@ -214,6 +251,9 @@ class OutputCapture::Reader {
   Mutex mutex_;
   std::vector<Pipe> opened_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> finished_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<Told> told_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t told_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool awaits_room_ MUSTER_GUARDED_BY(mutex_) = false;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_ MUSTER_GUARDED_BY(mutex_);
 };
@@ -241,6 +281,14 @@ FileDescriptor OutputCapture::open(std::uint64_t worker, OutputStream stream) {
 
 void OutputCapture::finish(std::uint64_t worker) {
   reader_->finish(worker);
+}
+
+void OutputCapture::tell(const OutputLine& line) {
+  reader_->tell(line);
+}
+
+bool OutputCapture::has_room() {
+  return reader_->has_room();
 }
 
 void OutputCapture::stop() {

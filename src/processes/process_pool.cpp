@@ -48,11 +48,11 @@ std::vector<Future<Bytes>> ProcessPool::exec_many(std::string_view name,
 }
 
 void ProcessPool::scale_up(unsigned count) {
-  supervisor_->change_workers(static_cast<int>(count));
+  supervisor_->change_workers(std::int64_t{count});
 }
 
 void ProcessPool::scale_down(unsigned count) {
-  supervisor_->change_workers(-static_cast<int>(count));
+  supervisor_->change_workers(-std::int64_t{count});
 }
 
 StopResult ProcessPool::stop(const StopOptions& options) {

@@ -58,4 +58,8 @@ void ProcessTask::run() noexcept {
   MUSTER_ASSERT(false, "a task of a process pool is run by its workers only");
 }
 
+std::exception_ptr ProcessTask::called_off() const {
+  return std::make_exception_ptr(Cancelled(describe() + " was cancelled before it began"));
+}
+
 }  // namespace muster

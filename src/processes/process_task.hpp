@@ -17,6 +17,7 @@
 #include <utility>
 
 #include <muster/bytes.hpp>
+#include <muster/future.hpp>
 #include <muster/process_pool_options.hpp>
 #include <muster/queues/slot_word.hpp>
 #include <muster/sync/future_state.hpp>
@@ -40,6 +41,7 @@ struct TaskProgress {
   unsigned worker = 0;        // the last one
   Time queued{};              // when it last began to wait for one
   Time began{};               // when it was last given to a worker
+  Time noticed{};             // when it was first seen that the worker has begun it, if at all
   std::uint64_t edition = 0;  // of the abilities ...
   std::uint32_t method = 0;   // ... in which its name has this number
   bool is_cancelled = false;
@@ -73,6 +75,7 @@ class ProcessTask final : public FutureState<Bytes> {
   void stir() noexcept override;
   bool cancel() override;
   [[nodiscard]] std::string name() const override { return order.name; }
+  [[nodiscard]] std::exception_ptr called_off() const;  // before it began
   [[nodiscard]] std::string describe() const override { return "task \"" + order.name + '"'; }
 
   TaskOrder order;
@@ -89,5 +92,17 @@ class ProcessTask final : public FutureState<Bytes> {
 };
 
 using TaskRef = FutureRef<ProcessTask>;
+
+struct NewTask {
+  TaskRef task;
+  Future<Bytes> future;
+};
+
+// How an attempt failed.
+struct Mishap {
+  FailureKind kind = FailureKind::error;
+  std::string what;
+  std::optional<ExitStatus> exit = {};
+};
 
 }  // namespace muster

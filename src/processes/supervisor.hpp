@@ -43,6 +43,7 @@
 #include "processes/member.hpp"
 #include "processes/member_lists.hpp"
 #include "processes/seat.hpp"
+#include "processes/task_timeout.hpp"
 #include "processes/verdicts.hpp"
 #include "processes/waiting_tasks.hpp"
 #include "processes/watched_rings.hpp"
@@ -81,7 +82,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] std::optional<WorkerStatus> worker_status(unsigned worker) const;
   [[nodiscard]] PoolSnapshot snapshot() const;
   [[nodiscard]] NoticeHub& notices() noexcept { return notices_; }
-  void change_workers(int by);
+  void change_workers(std::int64_t by);
   void set_strategy(const StrategyChoice& strategy);
   [[nodiscard]] std::string strategy() const;
 
@@ -93,35 +94,25 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   static constexpr const char* kNobodyIsLeft =
       "all workers have died, and none is replaced, since auto_restart is off";
   static constexpr const char* kStoppedTooEarly = "the pool was stopped before the task began";
-
   // Output is told apart by the run and the member.
   static constexpr unsigned kRunShift = 12;
 
   // Tasks: supervisor_tasks.cpp
-  struct NewTask {
-    TaskRef task;
-    Future<Bytes> future;
-  };
   [[gnu::cold]] void check_command(std::string_view name, std::span<const Bytes> payloads) const;
   NewTask make_task(std::string_view name, Bytes&& payload, ExecOptions&& options);
-  [[nodiscard]] std::uint32_t find_method(const TaskOrder& order) MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] FoundMethod find_method(const TaskOrder& order) MUSTER_REQUIRES(mutex_);
   [[nodiscard, gnu::cold]] std::vector<BadField> problems_of(const TaskOrder& order,
                                                              bool is_method_known) const
       MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] bool may_have(const std::string& capability) const MUSTER_REQUIRES(mutex_);
   std::optional<std::uint32_t> known_method(const std::string& name) MUSTER_REQUIRES(mutex_);
-  void submit(TaskRef task, std::uint32_t method, std::exception_ptr refusal)
-      MUSTER_REQUIRES(mutex_);
+  void submit(TaskRef task, FoundMethod method, std::exception_ptr refusal) MUSTER_REQUIRES(mutex_);
   void accept(TaskRef task) MUSTER_REQUIRES(mutex_);
   [[gnu::hot]] void enqueue(TaskRef task) MUSTER_REQUIRES(mutex_);
   [[gnu::hot]] void note_end(Member& member, const ProcessTask& task, Duration took)
       MUSTER_REQUIRES(mutex_);
   [[gnu::hot]] void conclude(TaskRef task, Bytes&& value) MUSTER_REQUIRES(mutex_);
   void pass(TaskRef task) MUSTER_REQUIRES(mutex_);
-  struct Mishap {
-    FailureKind kind = FailureKind::error;
-    std::string what;
-    std::optional<ExitStatus> exit = {};
-  };
   [[gnu::cold]] void after_failure(TaskRef task, Mishap mishap) MUSTER_REQUIRES(mutex_);
   void bury(TaskRef task, const Mishap& mishap) MUSTER_REQUIRES(mutex_);
   void settle_with(TaskRef task, std::exception_ptr error) MUSTER_REQUIRES(mutex_);
@@ -152,7 +143,8 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[gnu::noinline]] void feed_waiting(Member& member, Time now) MUSTER_REQUIRES(mutex_);
   [[gnu::hot]] bool send(Member& member, TaskRef& task, std::optional<Time> now)
       MUSTER_REQUIRES(mutex_);
-  static std::optional<SharedBlocks::Number> lend(const Member& member, const Bytes& payload);
+  std::optional<SharedBlocks::Number> lend(const Member& member, const Bytes& payload)
+      MUSTER_REQUIRES(mutex_);
   [[gnu::hot]] void note_sent(Member& member, ProcessTask& task, Time now) MUSTER_REQUIRES(mutex_);
   [[gnu::hot]] TaskRef take_back(Member& member, Flight& flight) MUSTER_REQUIRES(mutex_);
   void order_to_stop(Member& member) MUSTER_REQUIRES(mutex_);
@@ -164,9 +156,10 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
       MUSTER_REQUIRES(mutex_);
   TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
   void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);
+  void handle_all(Member& member, std::vector<CommandEvent> events) MUSTER_REQUIRES(mutex_);
   void note_command_end(Member& member, const ProcessTask& task) MUSTER_REQUIRES(mutex_);
   void after_return(TaskRef task) MUSTER_REQUIRES(mutex_);
-  void tell_output(const Member& member, const CommandOutput& output) const;
+  bool may_read_commands() MUSTER_REQUIRES(mutex_) { return !capture_ || capture_->has_room(); }
   void serve_commands(Time now) MUSTER_REQUIRES(mutex_);
 
   // What workers are given ahead: supervisor_ahead.cpp
@@ -174,6 +167,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] unsigned room_of(const Member& member) const MUSTER_REQUIRES(mutex_);
   [[gnu::hot]] void note_pace(Member& member, Time now) MUSTER_REQUIRES(mutex_);
   [[gnu::noinline]] void recall(Member& member) MUSTER_REQUIRES(mutex_);
+  bool ends_unbegun(TaskRef& task) MUSTER_REQUIRES(mutex_);
   void recall_less_urgent(int priority) MUSTER_REQUIRES(mutex_);
   void recall_from_held_up(Time now) MUSTER_REQUIRES(mutex_);
   void share_with(Member& idle, Time now) MUSTER_REQUIRES(mutex_);
@@ -202,7 +196,11 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   void launch(Member& member) MUSTER_REQUIRES(mutex_);
   void prepare_ring(Member& member, LaunchOptions& launch) MUSTER_REQUIRES(mutex_);
   void prepare_command(Member& member, LaunchOptions& launch) MUSTER_REQUIRES(mutex_);
+  [[nodiscard]] bool is_missing(const Member& member) const MUSTER_REQUIRES(mutex_);
   void launch_missing(Time now) MUSTER_REQUIRES(mutex_);
+  bool has_spawner(Time now) MUSTER_REQUIRES(mutex_);
+  void note_death(Stage stage, Time now) MUSTER_REQUIRES(mutex_);
+  void disinherit(const Member& member) MUSTER_REQUIRES(mutex_);
   void receive_spawner_events() MUSTER_REQUIRES(mutex_);
   void on_started(WorkerStarted& started) MUSTER_REQUIRES(mutex_);
   void on_refused(const WorkerRefused& refused) MUSTER_REQUIRES(mutex_);
@@ -230,7 +228,6 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   void recycle_if_due(Member& member, std::uint64_t memory, Time now) MUSTER_REQUIRES(mutex_);
   void scale(Time now) MUSTER_REQUIRES(mutex_);
   void wait_for_events(Time until);
-  std::unique_ptr<OutputCapture> make_capture();
   bool is_quiet() const MUSTER_REQUIRES(mutex_);
   [[nodiscard, gnu::hot]] bool nobody_is_left() const MUSTER_REQUIRES(mutex_);
   void end_workers(Time deadline);
@@ -238,6 +235,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   // Fixed at construction.
   const ProcessPoolOptions options_;
   const WorkerSegment::Sizes segment_sizes_;
+  const bool recycles_by_task_;  // whether a worker has to go is asked behind each of its tasks
   const Watermarks watermarks_;
 
   // Any thread.
@@ -275,9 +273,11 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   Time next_scaling_ MUSTER_GUARDED_BY(mutex_){};
   WaitingTasks waiting_ MUSTER_GUARDED_BY(mutex_);
   TasksByTime delayed_ MUSTER_GUARDED_BY(mutex_);
-  TasksByTime timeouts_ MUSTER_GUARDED_BY(mutex_);  // of those that workers have
-  ConditionVariable room_;                          // there is, or the pool is stopped
-  unsigned blocked_ MUSTER_GUARDED_BY(mutex_) = 0;  // callers that wait for it
+  TasksByTime timeouts_ MUSTER_GUARDED_BY(mutex_);             // of those that workers have
+  std::optional<Time> more_memory_ MUSTER_GUARDED_BY(mutex_);  // is looked for then
+  Stall stall_ MUSTER_GUARDED_BY(mutex_);                      // of the loop
+  ConditionVariable room_;                                     // there is, or the pool is stopped
+  unsigned blocked_ MUSTER_GUARDED_BY(mutex_) = 0;             // callers that wait for it
   PoolSnapshot::BackPressure pressure_ MUSTER_GUARDED_BY(mutex_);
   BackPressure back_pressure_ MUSTER_GUARDED_BY(mutex_) = BackPressure::off;
   DeadLetters dead_letters_ MUSTER_GUARDED_BY(mutex_);

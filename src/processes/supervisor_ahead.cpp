@@ -12,8 +12,11 @@ namespace muster {
 
 // How many tasks it may have now.
 unsigned Supervisor::room_of(const Member& member) const {
-  if (options_.prefetch > 1 || member.command != nullptr) return options_.prefetch;
-  return tasks_at_once(member.average_task);
+  const bool is_fixed = options_.prefetch > 1 || member.command != nullptr;
+  const unsigned room = is_fixed ? options_.prefetch : tasks_at_once(member.average_task);
+  if (!recycles_by_task_) [[likely]]
+    return room;
+  return std::min(room, tasks_at_hand(options_.recycling, member.tasks, member.luck));
 }
 
 // What its tasks took since it was last looked at, and before.
@@ -44,14 +47,23 @@ void Supervisor::recall(Member& member) {
     rings.release(taken);
     if (!flight.task) continue;  // its memory is damaged, which the next result shows
     TaskRef task = take_back(member, flight);
-    --task->progress.attempts;
+    ++counts_.recalled;
+    if (ends_unbegun(task)) continue;
     task->progress.state = TaskState::queued;
     const std::optional<unsigned> home = home_of(*task);
     waiting_.push(std::move(task), home);
-    ++counts_.recalled;
   }
   member.lowest_priority = kNoPriority;
   update_lists(member);
+}
+
+// A worker had it and has not begun it. True: it was called off meanwhile, and this is its end.
+bool Supervisor::ends_unbegun(TaskRef& task) {
+  --task->progress.attempts;
+  if (!task->progress.is_cancelled) return false;
+  std::exception_ptr why = task->called_off();
+  settle_with(std::move(task), std::move(why));
+  return true;
 }
 
 // Before a task of this priority is placed: what is less urgent must not be begun before it.

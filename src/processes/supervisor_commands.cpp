@@ -64,9 +64,19 @@ void Supervisor::handle(Member& member, CommandEvent event) {
   } else if (const auto* const beat = std::get_if<CommandBeat>(&event)) {
     if (beat->memory_bytes) member.command_reading.anonymous_bytes = *beat->memory_bytes;
   } else if (const auto* const output = std::get_if<CommandOutput>(&event)) {
-    tell_output(member, *output);
+    if (capture_ == nullptr) return;
+    capture_->tell({.worker = member.run << kRunShift | member.id,
+                    .stream = OutputStream::standard_output,
+                    .text = output->text,
+                    .cut_bytes = output->cut_bytes,
+                    .is_unfinished = output->is_unfinished});
   } else if (const auto* const restart = std::get_if<CommandRestart>(&event)) {
-    member.command_failure = restart->text;
+    // That it has ended its exit says better.
+    const bool has_ended = !member.has_process();
+    if (!has_ended || restart->reason != RestartReason::ended) {
+      member.command_failure = restart->text;
+    }
+    if (has_ended) return;
     MUSTER_LOG(LogLevel::warning, "worker " << member.id << " is restarted: " << restart->text);
     if (restart->reason == RestartReason::ended) {
       member.state = WorkerState::terminating;
@@ -95,26 +105,22 @@ void Supervisor::after_return(TaskRef task) {
   }
 }
 
-void Supervisor::tell_output(const Member& member, const CommandOutput& output) const {
-  if (!options_.on_output) return;
-  try {
-    options_.on_output({.worker = member.id,
-                        .stream = OutputStream::standard_output,
-                        .text = output.text,
-                        .cut_bytes = output.cut_bytes,
-                        .is_unfinished = output.is_unfinished});
-  } catch (const std::exception& error) {
-    MUSTER_LOG(LogLevel::warning, "on_output threw: " << error.what());
+// One whose session is over is restarted: what it had must go elsewhere, now that it comes back.
+void Supervisor::handle_all(Member& member, std::vector<CommandEvent> events) {
+  if (member.takes_tasks() && member.command->session().is_over()) {
+    member.state = WorkerState::terminating;
+    update_lists(member);
   }
+  for (CommandEvent& event : events) handle(member, std::move(event));
 }
 
 void Supervisor::serve_commands(Time now) {
   for (const auto& member : members_) {
     if (member->command == nullptr || !member->has_process()) continue;
     member->command->flush();
-    for (CommandEvent& event : member->command->receive(now)) handle(*member, std::move(event));
-    if (!member->command->session().is_over()) {
-      for (CommandEvent& event : member->command->look(now)) handle(*member, std::move(event));
+    if (may_read_commands()) {
+      handle_all(*member, member->command->receive(now));
+      handle_all(*member, member->command->look(now));
     }
     update_lists(*member);
     feed(*member, now);

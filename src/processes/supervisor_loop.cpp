@@ -19,6 +19,9 @@ namespace {
 // Of who waits: a wake may be missed if a worker has spoilt the bell.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
 
+// The loop that is late by more was stopped, with all of its process or all of its machine.
+constexpr Duration kNoticeable = std::chrono::milliseconds(250);
+
 // Users may still be looking at half of the results' blocks.
 WorkerSegment::Sizes sizes_for(const ProcessPoolOptions& options) {
   const unsigned most = std::max(options.prefetch, kMostAhead) + 1;  // and the order to stop
@@ -32,11 +35,35 @@ std::uint64_t a_seed() {
   return static_cast<std::uint64_t>(Time::clock::now().time_since_epoch().count());
 }
 
+// When its worker began it, as far as that can be known. None: it waits there behind others, or has
+// ended, and nobody has taken its result yet.
+std::optional<Time> begun(const Member& member, ProcessTask& task, Time now) {
+  if (member.command != nullptr) {
+    // The oldest is held to be the one at hand, from when the one before it had ended.
+    const bool is_at_hand = member.command->session().oldest() == task.order.id;
+    return is_at_hand ? std::optional(std::max(task.progress.began, member.last_result))
+                      : std::nullopt;
+  }
+  const auto flight = std::ranges::find_if(
+      member.flights, [&task](const Flight& each) { return each.task && &*each.task == &task; });
+  if (flight == member.flights.end()) return std::nullopt;
+  const auto slot = static_cast<SlotIndex>(flight - member.flights.begin());
+  const SlotWord word = member.segment->ring().word(slot);
+  const bool waits_or_is_over = word.state == SlotState::ready || word.state == SlotState::done;
+  if (waits_or_is_over && word.generation == flight->generation) return std::nullopt;
+  // Who lies about its beginning, or says nothing, gains one more time only.
+  if (task.progress.noticed == Time{}) task.progress.noticed = now;
+  const WorkerReading reading = member.read();
+  return reading.task == task.order.id ? std::min(reading.started, task.progress.noticed)
+                                       : task.progress.noticed;
+}
+
 }  // namespace
 
 Supervisor::Supervisor(ProcessPoolOptions options)
     : options_(std::move(options)),
       segment_sizes_(sizes_for(options_)),
+      recycles_by_task_(options_.recycling.max_tasks || options_.recycling.max_growth_bytes),
       watermarks_(options_.admission),
       bell_(Bell::create()),
       seat_(bell_.sleepers(), *this,
@@ -66,13 +93,23 @@ void Supervisor::start() {
   {
     const MutexLock lock(mutex_);
     spawner_ = std::move(spawner);
-    if (options_.on_output) capture_ = make_capture();
+    if (const auto& on_output = options_.on_output) {
+      constexpr std::uint64_t kMember = (std::uint64_t{1} << kRunShift) - 1;
+      capture_ =
+          std::make_unique<OutputCapture>(OutputOptions{.on_line =
+                                                            [on_output](OutputLine line) {
+                                                              line.worker &= kMember;
+                                                              on_output(line);
+                                                            },
+                                                        .on_room = [this] { kick_.give(); }});
+    }
     target_ = options_.workers;
     apply_target("start");
   }
   loop_ = std::thread([this] { run_loop(); });
   clerk_ = std::thread([this] { serve_as_clerk(); });
-  const Time deadline = Time::clock::now() + options_.start_timeout + std::chrono::seconds(1);
+  const Time deadline =
+      later(later(Time::clock::now(), options_.start_timeout), std::chrono::seconds(1));
   std::string failure;
   {
     const MutexLock lock(mutex_);
@@ -85,14 +122,6 @@ void Supervisor::start() {
   stop({.mode = Stop::discard});
   throw SystemFailure("start a worker: " + failure, ECHILD,
                       "see that its main() calls worker_main()");
-}
-
-std::unique_ptr<OutputCapture> Supervisor::make_capture() {
-  return std::make_unique<OutputCapture>(
-      OutputOptions{.on_line = [on_output = options_.on_output](OutputLine line) {
-        line.worker &= (std::uint64_t{1} << kRunShift) - 1;
-        on_output(line);
-      }});
 }
 
 StopResult Supervisor::stop(const StopOptions& options) {
@@ -155,13 +184,15 @@ void Supervisor::end_workers(Time deadline) {
   if (loop_.joinable()) loop_.join();
   if (clerk_.joinable()) clerk_.join();
   Verdicts verdicts;
+  std::unique_ptr<OutputCapture> capture;
   {
     const MutexLock lock(mutex_);
     spawner_.reset();
-    if (capture_ != nullptr) capture_->stop();
+    capture = std::move(capture_);
     verdicts = take_verdicts();  // what the clerk did not come to
   }
   pronounce(std::move(verdicts));
+  capture.reset();  // which waits for on_output, and that may ask the pool something
 }
 
 bool Supervisor::is_quiet() const {
@@ -170,13 +201,14 @@ bool Supervisor::is_quiet() const {
 }
 
 void Supervisor::run_loop() {
+  Time until{};
   for (;;) {
-    Time until{};
     bool has_verdicts = false;
     {
       const MutexLock lock(mutex_);
       if (state_ == PoolState::shut_down) return;
       const Time now = Time::clock::now();
+      if (until > Time{} && now - until > kNoticeable) stall_ = {.end = now, .length = now - until};
       receive_spawner_events();
       for (const auto& member : members_) {
         if (member->control) read_hello(*member);
@@ -203,7 +235,8 @@ void Supervisor::wait_for_events(Time until) {
     for (const auto& member : members_) {
       if (member->control) watch(member->control.get());
       if (member->command == nullptr || !member->has_process()) continue;
-      if (member->command->output() >= 0) watch(member->command->output());
+      const int output = member->command->output();
+      if (output >= 0 && may_read_commands()) watch(output);
       if (member->command->has_unsent()) watch(member->command->input(), POLLOUT);
     }
   }
@@ -219,21 +252,26 @@ Time Supervisor::next_due(Time now) const {
   const auto consider = [&next](Time due) { next = std::min(next, due); };
   if (!delayed_.empty()) consider(delayed_.next());
   if (!timeouts_.empty()) consider(timeouts_.next());
+  if (more_memory_) consider(*more_memory_);
   if (scaler_) consider(next_scaling_);
   for (const auto& member : members_) {
     if (member->command != nullptr && member->has_process()) {
       if (const auto look = member->command->session().next_look()) consider(*look);
     }
     if (const auto kill_at = member->kill_at) consider(*kill_at);
-    if (member->state == WorkerState::warming) consider(member->launched + options_.start_timeout);
-    const bool is_missing = !member->has_process() && member->id < target_ && !member->stays_down;
-    if (is_missing && spawner_ != nullptr) consider(std::max(respawn_.next_spawn(now), now));
+    if (member->state == WorkerState::warming)
+      consider(later(member->launched, options_.start_timeout));
+    if (is_missing(*member)) consider(std::max(respawn_.next_spawn(now), now));
   }
   return next;
 }
 
 void Supervisor::serve_times(Time now) {
   serve_task_times(now);
+  if (more_memory_ && now >= *more_memory_) {
+    more_memory_.reset();
+    feed_idle(now);
+  }
   if (now >= next_health_) {
     look_after_health(now);
     next_health_ = now + options_.health.heartbeat / 2;
@@ -244,8 +282,8 @@ void Supervisor::serve_times(Time now) {
     next_scaling_ = now + options_.scaling->check_every;
   }
   for (const auto& member : members_) {
-    const bool is_late =
-        member->state == WorkerState::warming && now >= member->launched + options_.start_timeout;
+    const bool is_late = member->state == WorkerState::warming &&
+                         now >= later(member->launched, options_.start_timeout);
     if (is_late) kill(*member, EndReason::timeout);
     if (const auto kill_at = member->kill_at; kill_at && now >= *kill_at) {
       member->process.send_signal(SIGKILL);
@@ -263,22 +301,14 @@ void Supervisor::serve_task_times(Time now) {
   while (!timeouts_.empty() && timeouts_.next() <= now) check_timeout(timeouts_.pop(), now);
 }
 
-// The time counts from when the worker began it: it may have waited there behind others.
+// It may have waited there behind others.
 void Supervisor::check_timeout(TaskRef task, Time now) {
   Member& member = *members_[task->progress.worker];
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): or it would not be here
   const Duration allowed = *task->order.options.timeout;
-  const WorkerReading reading = member.read();
-  // If it does not say so, it has not begun, and gets all its time.
-  const bool has_begun = member.command != nullptr || reading.task == task->order.id;
-  const Time began = !has_begun                  ? now
-                     : member.command != nullptr ? task->progress.began
-                                                 : reading.started;
-  // Who lies about its beginning gains one more time only.
-  const bool is_over =
-      began + allowed <= now || task->progress.began + allowed * (2 + member.in_flight) <= now;
-  if (!is_over) {
-    timeouts_.push(began + allowed, std::move(task));
+  const Time due = time_is_over_at(begun(member, *task, now), allowed, stall_, now);
+  if (due > now) {
+    timeouts_.push(due, std::move(task));
     return;
   }
   ++counts_.timeouts;
@@ -339,11 +369,12 @@ void Supervisor::act_on(Member& member, HealthAction action) {
   }
 }
 
-// One at a time: the others must be able to do its work.
+// One at a time, until its successor is ready: the others must be able to do its work.
 void Supervisor::recycle_if_due(Member& member, std::uint64_t memory, Time now) {
   if (!member.takes_tasks()) return;
-  const bool another_goes = std::any_of(members_.begin(), members_.end(), [](const auto& other) {
-    return other->is_recycled && other->state != WorkerState::terminated;
+  const bool another_goes = std::ranges::any_of(members_, [this](const auto& other) {
+    this->mutex_.is_held();
+    return other->is_recycled && (other->has_process() || is_missing(*other));
   });
   if (another_goes) return;
   const std::uint64_t growth = memory > member.first_memory ? memory - member.first_memory : 0;
@@ -355,6 +386,7 @@ void Supervisor::recycle_if_due(Member& member, std::uint64_t memory, Time now) 
   notices_.tell([&] { return WorkerRecycled{member.id, std::string(to_string(reason))}; });
   ++counts_.recycled;
   member.is_recycled = true;
+  recall(member);
   retire(member);
 }
 
@@ -382,10 +414,11 @@ void Supervisor::scale(Time now) {
   }
 }
 
-void Supervisor::change_workers(int by) {
+void Supervisor::change_workers(std::int64_t by) {
   refuse_strategies();
   const MutexLock lock(mutex_);
-  const std::int64_t wanted = static_cast<std::int64_t>(target_) + by;
+  if (!is_open()) throw Stopped("the pool was stopped, and its workers are not changed any more");
+  const std::int64_t wanted = target_ + by;
   if (wanted < 1 || wanted > kMaxWorkers) {
     throw InvalidArgument({"count", std::to_string(by > 0 ? by : -by),
                            "must leave between 1 and " + std::to_string(kMaxWorkers) +

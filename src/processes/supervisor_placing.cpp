@@ -1,5 +1,6 @@
 // supervisor_placing.cpp: which worker gets a task, and how it gets there.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -11,6 +12,12 @@
 #include "processes/supervisor.hpp"
 
 namespace muster {
+namespace {
+
+// How soon a task is sent again for whose payload there was no memory.
+constexpr Duration kMoreMemory = std::chrono::milliseconds(100);
+
+}  // namespace
 
 // Whom its key belongs to, if it has one and that one can run it.
 std::optional<unsigned> Supervisor::home_of(const ProcessTask& task) const {
@@ -108,9 +115,10 @@ void Supervisor::note_sent(Member& member, ProcessTask& task, Time now) {
   task.progress.state = TaskState::dequeued;
   task.progress.worker = member.id;
   task.progress.began = now;
+  task.progress.noticed = {};
   ++task.progress.attempts;
   if (const auto& timeout = task.order.options.timeout) [[unlikely]] {
-    const Time due = now + *timeout;
+    const Time due = later(now, *timeout);
     const bool is_next = timeouts_.empty() || due < timeouts_.next();
     task.add_reference();
     timeouts_.push(due, TaskRef(&task));
@@ -139,6 +147,10 @@ TaskRef Supervisor::take_back(Member& member, Flight& flight) {
 std::optional<SharedBlocks::Number> Supervisor::lend(const Member& member, const Bytes& payload) {
   SharedBlocks& blocks = member.segment->blocks();
   const SharedBlocks::Taken taken = blocks.take(payload.size());
+  if (taken.outcome == SharedBlocks::Outcome::no_memory && !more_memory_) {
+    more_memory_ = Time::clock::now() + kMoreMemory;
+    kick_.give();
+  }
   if (taken.outcome != SharedBlocks::Outcome::taken) return std::nullopt;
   std::memcpy(blocks.own_memory(taken.block).data(), payload.span().data(), payload.size());
   return taken.block;

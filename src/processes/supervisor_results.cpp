@@ -81,6 +81,8 @@ unsigned Supervisor::take_results() {
     if (of_this == 0) continue;
     taken += of_this;
     note_pace(member, now);  // and where it stands in the lists
+    if (recycles_by_task_) [[unlikely]]
+      recycle_if_due(member, member.read().anonymous_bytes, now);
     feed(member, now);
     if (member.state == WorkerState::draining && member.in_flight == 0) [[unlikely]]
       order_to_stop(member);

@@ -58,7 +58,7 @@ std::optional<Future<Bytes>> Supervisor::exec(std::string_view name, Bytes&& pay
   bool is_let_in = true;
   {
     const MutexLock lock(mutex_);
-    const std::uint32_t method = find_method(made.task->order);
+    const FoundMethod method = find_method(made.task->order);
     is_let_in = entry == Entry::by_policy || has_room();
     if (is_let_in) [[likely]] {
       submit(std::move(made.task), method, find_room(name));
@@ -88,7 +88,7 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
   Verdicts verdicts;
   {
     const MutexLock lock(mutex_);
-    std::uint32_t method = 0;
+    FoundMethod method;
     for (const TaskRef& task : tasks) method = find_method(task->order);
     for (TaskRef& task : tasks) submit(std::move(task), method, find_room(name));
     verdicts = take_verdicts();
@@ -102,8 +102,7 @@ void Supervisor::check_command(std::string_view name, std::span<const Bytes> pay
   for (const Bytes& payload : payloads) refuse(command_problems(*options_.command, name, payload));
 }
 
-Supervisor::NewTask Supervisor::make_task(std::string_view name, Bytes&& payload,
-                                          ExecOptions&& options) {
+NewTask Supervisor::make_task(std::string_view name, Bytes&& payload, ExecOptions&& options) {
   auto* const task =
       new ProcessTask(shared_from_this(), name, std::move(payload), std::move(options));
   // One reference is the future's.
@@ -111,10 +110,10 @@ Supervisor::NewTask Supervisor::make_task(std::string_view name, Bytes&& payload
 }
 
 // `refusal`: why there is no room for it; null: there is.
-void Supervisor::submit(TaskRef task, std::uint32_t method, std::exception_ptr refusal) {
+void Supervisor::submit(TaskRef task, FoundMethod method, std::exception_ptr refusal) {
   task->order.id = next_task_++;
-  task->progress.method = method;
-  task->progress.edition = abilities_ != nullptr ? abilities_->edition : 0;
+  task->progress.method = method.number;
+  task->progress.edition = method.edition;
   ++unsettled_;
   if (refusal != nullptr) [[unlikely]] {
     ++counts_.submitted;
@@ -125,14 +124,14 @@ void Supervisor::submit(TaskRef task, std::uint32_t method, std::exception_ptr r
 }
 
 // Throws InvalidArgument. Its number in the abilities that are known.
-std::uint32_t Supervisor::find_method(const TaskOrder& order) {
+FoundMethod Supervisor::find_method(const TaskOrder& order) {
   const bool are_known = abilities_ != nullptr;
   const std::optional<std::uint32_t> method = are_known ? known_method(order.name) : 0;
   const bool is_plain =
       order.options.capability.empty() && order.payload.size() <= options_.max_payload_bytes;
   if (!method || !is_plain) [[unlikely]]
     refuse(problems_of(order, method.has_value()));
-  return *method;
+  return {.number = *method, .edition = are_known ? abilities_->edition : 0};
 }
 
 std::vector<BadField> Supervisor::problems_of(const TaskOrder& order, bool is_method_known) const {
@@ -142,11 +141,7 @@ std::vector<BadField> Supervisor::problems_of(const TaskOrder& order, bool is_me
     if (!is_method_known) {
       bad.push_back({"name", order.name, "must be a task that the workers have"});
     }
-    const auto can = [&](const auto& member) {
-      return member->abilities != nullptr && member->abilities->has_capability(capability);
-    };
-    if (!capability.empty() && !abilities_->has_capability(capability) &&
-        std::none_of(members_.begin(), members_.end(), can)) {
+    if (!capability.empty() && !may_have(capability)) {
       bad.push_back({"capability", capability, "must be one that a worker has"});
     }
   }
@@ -156,6 +151,17 @@ std::vector<BadField> Supervisor::problems_of(const TaskOrder& order, bool is_me
          "must be at most max_payload_bytes, " + std::to_string(options_.max_payload_bytes)});
   }
   return bad;
+}
+
+// If workers differ, one that has not yet said what it can may be the one.
+bool Supervisor::may_have(const std::string& capability) const {
+  return std::ranges::any_of(members_, [&](const auto& member) {
+    this->mutex_.is_held();
+    if (member->id >= target_ || member->stays_down) return false;
+    const bool is_known = member->abilities != nullptr && member->abilities->edition != 0;
+    if (!is_known) return options_.worker_environment != nullptr;
+    return member->abilities->has_capability(capability);
+  });
 }
 
 // Requires: abilities are known.
@@ -169,11 +175,11 @@ std::optional<std::uint32_t> Supervisor::known_method(const std::string& name) {
 }
 
 void Supervisor::accept(TaskRef task) {
+  ++counts_.submitted;
   if (is_closed()) [[unlikely]] {
     settle_with(std::move(task), why_closed());
     return;
   }
-  ++counts_.submitted;
   const std::optional<Time> run_at = task->order.options.run_at;
   if (run_at && *run_at > Time::clock::now()) [[unlikely]] {
     task->progress.state = TaskState::created;
@@ -276,7 +282,7 @@ void Supervisor::after_failure(TaskRef task, Mishap mishap) {
     return;
   }
   task->progress.state = TaskState::retry_pending;
-  delayed_.push(Time::clock::now() + *delay, std::move(task));
+  delayed_.push(later(Time::clock::now(), *delay), std::move(task));
   kick_.give();
 }
 
@@ -317,9 +323,7 @@ bool Supervisor::cancel(ProcessTask& task) {
         } else {
           delayed_.remove(task);
         }
-        settle_with(
-            TaskRef(&task),
-            std::make_exception_ptr(Cancelled(task.describe() + " was cancelled before it began")));
+        settle_with(TaskRef(&task), task.called_off());
         note_backlog();
         is_done = true;
         break;
@@ -344,8 +348,12 @@ bool Supervisor::cancel_in_flight(ProcessTask& task) {
     const Flight& flight = member.flights[slot];
     if (!flight.task || &*flight.task != &task) continue;
     RingProducer(ring, kPoolIndex).cancel({.slot = slot, .generation = flight.generation});
-    // The flag stands and nobody has claimed it: whoever does will see the flag.
-    if (ring.word(slot).state == SlotState::ready) return true;
+    // The flag stands and nobody has claimed it: whoever does will see the flag. If nobody does,
+    // but it is taken back, it is known here.
+    if (ring.word(slot).state == SlotState::ready) {
+      task.progress.is_cancelled = true;
+      return true;
+    }
   }
   if (!task.order.options.killable) return false;
   task.progress.is_cancelled = true;
@@ -379,7 +387,7 @@ std::optional<Future<Bytes>> Supervisor::replay(std::uint64_t id) {
     ExecOptions options = letter->options;
     options.run_at.reset();
     NewTask made = make_task(letter->name, Bytes(letter->payload), std::move(options));
-    const std::uint32_t method = find_method(made.task->order);
+    const FoundMethod method = find_method(made.task->order);
     if (!is_closed()) (void)dead_letters_.take(id);
     submit(std::move(made.task), method, nullptr);  // whether there is room or not
     future = std::move(made.future);

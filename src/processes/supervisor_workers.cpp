@@ -54,6 +54,11 @@ void Supervisor::launch(Member& member) {
                        .oom_score_adj = options_.oom_score_adj,
                        .no_new_privileges = options_.no_new_privileges,
                        .writable_paths = options_.writable_paths};
+  if (options_.worker_environment) {
+    for (EnvironmentVariable& each : options_.worker_environment(member.id)) {
+      launch.environment.push_back(std::move(each));
+    }
+  }
   const std::uint64_t run = next_run_++;
   FileDescriptor output;
   FileDescriptor errors;
@@ -65,28 +70,23 @@ void Supervisor::launch(Member& member) {
       launch.standard_output = output.get();
     }
   }
-  FileDescriptor control;
+  SocketPair sockets;
   if (options_.command) {
     prepare_command(member, launch);
   } else {
-    SocketPair sockets = make_sockets();
-    control = std::move(sockets.theirs);
-    launch.descriptors = {control.get()};
-    member.control = std::move(sockets.ours);
+    sockets = make_sockets();
+    launch.descriptors = {sockets.theirs.get()};
     prepare_ring(member, launch);
   }
   const LaunchOutcome outcome = spawner_->launch(run, launch);
   if (member.command != nullptr) member.command->worker_ends() = {};
-  if (outcome != LaunchOutcome::sent) {  // full or lost: later
-    member.control.reset();
-    return;
-  }
+  if (outcome != LaunchOutcome::sent) return;  // full or lost: later
+  member.control = std::move(sockets.ours);    // from here on there is somebody to hear from
   member.run = run;
   member.state = WorkerState::warming;
   member.flights.clear();
   member.flights.resize(segment_sizes_.ring.slots);
   member.in_flight = 0;
-  member.room = room_of(member);
   member.lowest_priority = kNoPriority;
   member.past_tasks += std::exchange(member.tasks, 0);
   member.failed = 0;
@@ -95,11 +95,11 @@ void Supervisor::launch(Member& member) {
   member.beats = 0;
   member.first_memory = 0;
   member.luck = random_.real();
+  member.room = room_of(member);
   member.launched = Time::clock::now();
   member.past = {};
   member.kill_at.reset();
   member.health.reset();
-  member.is_recycled = false;
   ++counts_.starts;
 }
 
@@ -110,6 +110,7 @@ void Supervisor::prepare_ring(Member& member, LaunchOptions& launch) {
   board.heartbeat_ns = static_cast<std::uint64_t>(options_.health.heartbeat.count());
   board.idle_policy = static_cast<std::uint32_t>(options_.idle);
   board.counter_speed = counter_speed();
+  board.beats_by_task = options_.recycling.max_growth_bytes ? 1 : 0;
   launch.descriptors = descriptors_for({.control = launch.descriptors.at(0),
                                         .segment = segment->descriptor(),
                                         .bell = bell_.descriptor()});
@@ -133,18 +134,21 @@ void Supervisor::prepare_command(Member& member, LaunchOptions& launch) {
   member.abilities = std::move(abilities);
 }
 
+bool Supervisor::is_missing(const Member& member) const {
+  return !member.has_process() && member.id < target_ && !member.stays_down;
+}
+
 void Supervisor::launch_missing(Time now) {
-  if (spawner_ == nullptr || state_ == PoolState::shut_down) return;
   if (respawn_.next_spawn(now) > now) return;
   for (const auto& member : members_) {
-    if (member->has_process() || member->id >= target_) continue;
-    if (member->stays_down) continue;
+    if (!is_missing(*member)) continue;
+    if (!has_spawner(now)) return;
     try {
       launch(*member);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       MUSTER_LOG(LogLevel::warning, "cannot start worker " << member->id << ": " << error.what());
       start_failure_ = error.what();
-      (void)respawn_.note_death(Stage::before_ready, now);
+      note_death(Stage::before_ready, now);
       return;
     }
   }
@@ -224,25 +228,27 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
     ++counts_.crashes;
     notices_.tell([&] { return WorkerDied{member.id, describe(status)}; });
     const Stage stage = member.past.was_ready ? Stage::after_ready : Stage::before_ready;
-    if (respawn_.note_death(stage, now)) {
-      const Duration pause = respawn_.next_spawn(now) - now;
-      notices_.tell([&] { return CrashLoop{pause}; });
-    }
+    note_death(stage, now);
   }
   if (nobody_is_left()) drop_waiting(kNobodyIsLeft);
   if (discards_) drop_waiting(kStoppedTooEarly);  // what it was given and had not begun
   if (member.id < target_) ++member.restarts;
-  if (member.is_removed) {
-    notices_.tell([&] { return WorkerRemoved{member.id}; });
-    ring_.remove(member.id);
-    for (TaskRef& task : waiting_.take_all_of(member.id)) enqueue(std::move(task));
-  }
+  if (member.is_removed) notices_.tell([&] { return WorkerRemoved{member.id}; });
+  if (member.is_removed || member.stays_down) disinherit(member);
   note_backlog();
   changed_.notify_all();
+  bell_.ring();  // in case it died between a result and that
+}
+
+// It does not come back: what is its by key belongs to others now.
+void Supervisor::disinherit(const Member& member) {
+  ring_.remove(member.id);
+  for (TaskRef& task : waiting_.take_all_of(member.id)) enqueue(std::move(task));
 }
 
 // Results that it had ready count; what it had begun has failed; what it had not waits again.
 void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
+  if (member.command != nullptr) handle_all(member, member.command->finish(Time::clock::now()));
   if (member.in_flight == 0) return;
   if (member.segment != nullptr && member.segment->ring().damage() == 0) {
     const RingSupervisor rings(member.segment->ring(), kPoolIndex);
@@ -260,16 +266,15 @@ void Supervisor::take_back_flights(Member& member, const ExitStatus& status) {
     const bool is_untouched =
         word.state == SlotState::ready && word.generation == flight.generation;
     TaskRef task = take_back(member, flight);
-    if (!is_untouched) {
+    if (is_untouched) {
+      if (!ends_unbegun(task)) enqueue(std::move(task));
+    } else {
       const FailureKind kind = failure_kind(status.kind);
       const std::string what = kind == FailureKind::timeout
                                    ? task->describe() + " ran longer than its timeout"
                                : member.command_failure.empty() ? describe(status)
                                                                 : member.command_failure;
       after_failure(std::move(task), {.kind = kind, .what = what, .exit = status});
-    } else {
-      --task->progress.attempts;
-      enqueue(std::move(task));
     }
   }
 }
@@ -280,15 +285,32 @@ void Supervisor::on_spawner_lost() {
   for (const auto& member : members_) {
     if (member->has_process()) orphans.push_back(member.get());
   }
+  // They die with it. It is made sure of, as their tasks are given to others now.
+  for (const Member* const member : orphans) member->process.send_signal(SIGKILL);
   for (const Member* const member : orphans) await_death(member->process);
   for (Member* const member : orphans) on_ended(*member, member->process.try_reap());
   spawner_.reset();
-  if (state_ == PoolState::shut_down) return;
+}
+
+// False: not now. Tried again after a pause, like the start of a worker.
+bool Supervisor::has_spawner(Time now) {
+  if (spawner_ != nullptr) return true;
   try {
     spawner_ = std::make_unique<Spawner>(SpawnerOptions{.start_timeout = options_.start_timeout});
+    return true;
   } catch (const Error& error) {
-    MUSTER_LOG(LogLevel::error, "there will be no more workers: " << error.what());
+    MUSTER_LOG(LogLevel::error, "there are no new workers for now: " << error.what());
+    start_failure_ = error.what();
+    note_death(Stage::before_ready, now);
+    return false;
   }
+}
+
+// Of a worker that was not told to end, or could not be started.
+void Supervisor::note_death(Stage stage, Time now) {
+  if (!respawn_.note_death(stage, now)) return;
+  const Duration pause = respawn_.next_spawn(now) - now;
+  notices_.tell([&] { return CrashLoop{pause}; });
 }
 
 void Supervisor::read_hello(Member& member) {
@@ -317,6 +339,8 @@ void Supervisor::become_ready(Member& member) {
   const Time now = Time::clock::now();
   member.control.reset();
   member.past.was_ready = true;
+  member.is_recycled = false;
+  member.first_memory = member.read().anonymous_bytes;
   member.ready_since = now;
   member.idle_since = now;
   member.health.emplace(options_.health, VitalSigns{}, now);
@@ -405,8 +429,7 @@ void Supervisor::apply_target(const std::string& reason) {
     if (member->has_process()) {
       retire(*member);
     } else {
-      ring_.remove(member->id);
-      for (TaskRef& task : waiting_.take_all_of(member->id)) enqueue(std::move(task));
+      disinherit(*member);
     }
   }
   note_backlog();

@@ -195,6 +195,8 @@ void WorkerProcess::serve(const Claim& claim) {
   const Time ended = quick_now();
   result.run_ns =
       static_cast<std::uint32_t>(std::clamp<Duration::rep>((ended - began).count(), 0, kLongRun));
+  if (board.beats_by_task != 0) [[unlikely]]
+    beat();
   if (worker_.complete_quietly(claim, result) != HandOver::done) {
     throw std::runtime_error("the memory shared with the pool is damaged");
   }

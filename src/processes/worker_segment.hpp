@@ -62,6 +62,7 @@ struct alignas(kCacheLine) WorkerBoard {
   std::uint64_t block_bytes = 0;
   std::uint32_t blocks = 0;         // of each side
   std::uint64_t counter_speed = 0;  // see quick_clock.hpp
+  std::uint32_t beats_by_task = 0;  // 1: behind each task it says how much memory it has
 
   // Written by the worker; see WorkerReading.
   alignas(kCacheLine) Atomic<std::uint64_t> task;

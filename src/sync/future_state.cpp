@@ -43,8 +43,7 @@ Time deadline_after(Duration duration) {
                            .value = std::to_string(duration.count()) + " ns",
                            .rule = "must not be negative"});
   }
-  const Time now = current_time();
-  return duration > Time::max() - now ? Time::max() : now + duration;
+  return later(current_time(), duration);
 }
 
 FutureCallback::~FutureCallback() = default;

@@ -22,6 +22,11 @@ using Duration = std::chrono::nanoseconds;
 using Time = std::chrono::steady_clock::time_point;
 using WallTime = std::chrono::system_clock::time_point;
 
+// `by` from `from`, or the end of time. Requires: not negative.
+constexpr Time later(Time from, Duration by) noexcept {
+  return by > Time::max() - from ? Time::max() : from + by;
+}
+
 static_assert(Time::clock::is_steady);
 static_assert(std::is_same_v<Time::duration, Duration>, "time arithmetic never rounds");
 

@@ -22,7 +22,8 @@ struct RecyclingOptions {
   // Tasks after which a worker is replaced. At least 1.
   std::optional<std::uint64_t> max_tasks = {};
 
-  // Bytes by which its memory may grow beyond what it had when it was ready. At least 1.
+  // Bytes by which its memory may grow beyond what it had when it was ready. At least 1. Looked at
+  // behind each task, which takes some 20 us, and before the next; so none is given ahead.
   std::optional<std::uint64_t> max_growth_bytes = {};
 
   // Time after which it is replaced. More than 0.
@@ -47,6 +48,11 @@ enum class RecycleReason { none, tasks, memory, age };
 MUSTER_API std::string_view to_string(RecycleReason reason);
 
 // `luck`, from 0 to 1, is the worker's own, and decides its jitter.
+// Tasks that it may have at hand, so that it is never given one that its successor should have. At
+// least 1: it goes on while it cannot be replaced.
+[[nodiscard]] MUSTER_API unsigned tasks_at_hand(const RecyclingOptions& options,
+                                                std::uint64_t tasks, double luck) noexcept;
+
 [[nodiscard]] MUSTER_API RecycleReason reason_to_recycle(const RecyclingOptions& options,
                                                          const WorkerLife& life,
                                                          double luck) noexcept;

@@ -146,6 +146,11 @@ class MUSTER_API CommandSession {
   // Those that it has, oldest first.
   [[nodiscard]] std::vector<std::uint64_t> tasks() const;
 
+  // The one held to be at hand; nothing: it has none.
+  [[nodiscard]] std::optional<std::uint64_t> oldest() const noexcept {
+    return given_.empty() ? std::nullopt : std::optional(given_.front().task);
+  }
+
   // Any change is a sign of life (VitalSigns::beats). Above 0: it has begun to speak.
   [[nodiscard]] std::uint64_t signs() const noexcept { return signs_; }
 

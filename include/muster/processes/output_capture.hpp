@@ -44,6 +44,9 @@ struct OutputOptions {
   // Called for each line, one at a time. Must be given. What it throws is logged and dropped.
   std::function<void(const OutputLine&)> on_line = {};
 
+  // Called when there is room again after has_room() has said that there is not. May be left out.
+  std::function<void()> on_room = {};
+
   // What a line has beyond this is cut, and counted. At least 1. Each stream may keep as much.
   std::size_t max_line_bytes = 65'536;
 };
@@ -68,7 +71,15 @@ class MUSTER_API OutputCapture {
   // for that. Of no use for streams that all their writers have closed: these end by themselves.
   void finish(std::uint64_t worker);
 
-  // The same for all workers; waits for it. Safe twice.
+  // Has a line that somebody else has read handed over like the others, by the same thread. Takes
+  // any, but who reads them should not go on while there is no room.
+  void tell(const OutputLine& line);
+
+  // False: much of what was told waits to be handed over; OutputOptions::on_room is called when it
+  // has been.
+  [[nodiscard]] bool has_room();
+
+  // finish() for all workers, and what was told is handed over; waits for it. Safe twice.
   void stop();
 
  private:

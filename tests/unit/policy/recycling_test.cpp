@@ -43,6 +43,16 @@ TEST(Recycling, JitterMakesLimitsOnlyLower) {
   EXPECT_EQ(reason_to_recycle(options, {.tasks = 80}, 1), RecycleReason::tasks);
 }
 
+TEST(Recycling, NobodyIsGivenATaskThatItsSuccessorShouldHave) {
+  const RecyclingOptions options{.max_tasks = 10, .jitter = 0.2};
+  EXPECT_EQ(tasks_at_hand(options, 0, 0), 10U);
+  EXPECT_EQ(tasks_at_hand(options, 0, 1), 8U);
+  EXPECT_EQ(tasks_at_hand(options, 7, 0.75), 2U) << "of 8.5";
+  EXPECT_EQ(tasks_at_hand(options, 10, 0), 1U) << "while it cannot be replaced";
+  EXPECT_EQ(tasks_at_hand({.max_growth_bytes = 1}, 0, 0), 1U);
+  EXPECT_EQ(tasks_at_hand({}, 1000, 0), std::numeric_limits<unsigned>::max());
+}
+
 TEST(Recycling, EveryBadFieldIsNamedAtOnce) {
   std::vector<std::string> fields;
   for (const BadField& bad : validate(

@@ -1,9 +1,12 @@
 // command_pool_test.cpp: pools whose workers are programs of other languages.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <mutex>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -64,6 +67,74 @@ TEST(CommandPool, OneThatDiesIsReplacedAndItsTaskTriedAgain) {
   EXPECT_NE(thrown_by<WorkerCrashed>(pool.exec("x")).find("attempt 2"), std::string::npos);
   EXPECT_GE(pool.metrics().starts, 2U);
   EXPECT_EQ(pool.metrics().retries, 1U);
+}
+
+// Its end is often known before its answer is read.
+TEST(CommandPool, WhatOneHasAnsweredBeforeItsEndCounts) {
+  constexpr int kTasks = 30;
+  const std::string path = testing::TempDir() + "muster_answers_" + std::to_string(getpid());
+  std::remove(path.c_str());
+  {
+    ProcessPoolOptions options =
+        shell_worker("echo >>" + path + R"(; echo "{\"id\":$id,\"ok\":1}"; exit)");
+    options.retry = at_once(5);  // the next may be given to one that is about to end
+    options.respawn = {.deaths_after_ready = 1000};
+    ProcessPool pool(options);
+    for (int i = 0; i < kTasks; ++i) EXPECT_EQ(pool.exec("x").get().text(), "1");
+  }
+  EXPECT_EQ(read_all(path), std::string(kTasks, '\n')) << "none was run again";
+  std::remove(path.c_str());
+}
+
+// Told by one read: that its task failed, which is tried again at once, and that it is over.
+TEST(CommandPool, OneThatFailsATaskAndEndsIsNotGivenItAgain) {
+  ProcessPoolOptions options =
+      shell_worker(R"(echo "{\"id\":$id,\"error\":\"no luck\"}"; exec >&-; exec sleep 100)");
+  options.retry = at_once(20);
+  options.respawn = {.deaths_after_ready = 1000};
+  ProcessPool pool(options);
+  EXPECT_NE(thrown_by<Error>(pool.exec("x")), "nothing");
+  EXPECT_EQ(pool.dead_letters().at(0).attempts, 20U);
+}
+
+TEST(CommandPool, WhatWaitsBehindALongTaskHasItsWholeTimeout) {
+  ProcessPoolOptions options = shell_worker(R"(sleep 0.2; echo "{\"id\":$id,\"ok\":1}")");
+  options.prefetch = 2;
+  ProcessPool pool(options);
+  auto first = pool.exec("x");
+  auto second = pool.exec("x", {}, {.timeout = 350ms});
+  EXPECT_EQ(second.get().text(), "1");
+}
+
+TEST(CommandPool, OutputIsHandedOverWholeHoweverSlowly) {
+  constexpr int kLines = 20'000;
+  constexpr int kWidth = 400;
+  std::vector<std::string> lines;
+  std::atomic<bool> is_open = false;
+  std::atomic<ProcessPool*> its_pool = nullptr;
+  ProcessPoolOptions options =
+      shell_worker("seq -f %0" + std::to_string(kWidth) + "g " + std::to_string(kLines) +
+                   R"(; echo "{\"id\":$id,\"ok\":1}")");
+  options.command->max_other_lines = kLines;
+  options.on_output = [&](const OutputLine& line) {
+    is_open.wait(false);
+    (void)its_pool.load()->metrics();  // which must not wait for us
+    lines.emplace_back(line.text);
+  };
+  ProcessPool pool(options);
+  its_pool = &pool;
+  auto task = pool.exec("x");
+  EXPECT_FALSE(task.wait_for(200ms) == FutureStatus::ready) << "nobody reads on for ever";
+  is_open = true;
+  is_open.notify_all();
+  EXPECT_EQ(task.get().text(), "1");
+  EXPECT_TRUE(pool.stop());
+  ASSERT_EQ(lines.size(), static_cast<std::size_t>(kLines));
+  for (int i = 0; i < kLines; ++i) {
+    const std::string& line = lines[static_cast<std::size_t>(i)];
+    ASSERT_EQ(line.size(), static_cast<std::size_t>(kWidth));
+    ASSERT_EQ(std::stoi(line), i + 1);
+  }
 }
 
 TEST(CommandPool, OneThatTalksNonsenseIsRestartedAndTheErrorShowsIt) {

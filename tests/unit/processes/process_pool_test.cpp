@@ -105,6 +105,16 @@ TEST(ProcessPool, ManyTasksInFlightAllComeBack) {
   }
 }
 
+TEST(ProcessPool, ManyAtOnceAnswerInTheirOrder) {
+  ProcessPool pool({.workers = 2});
+  std::vector<Bytes> payloads;
+  for (int i = 0; i < 200; ++i) payloads.emplace_back(std::string(i * 10, 'x') + std::to_string(i));
+  std::vector<Future<Bytes>> futures = pool.exec_many("echo", payloads);
+  ASSERT_EQ(futures.size(), payloads.size());
+  for (std::size_t i = 0; i < futures.size(); ++i) EXPECT_EQ(futures[i].get(), payloads[i]);
+  EXPECT_TRUE(pool.exec_many("echo", {}).empty());
+}
+
 TEST(ProcessPool, LargeResultsOutliveTheirPool) {
   std::vector<Bytes> results;
   {
@@ -251,9 +261,10 @@ TEST(ProcessPool, ATaskThatHasEndedIsNotKeptForItsTimeout) {
 
 TEST(ProcessPool, WhatWaitsBehindALongTaskHasItsWholeTimeout) {
   ProcessPool pool({.workers = 1, .prefetch = 2, .retry = at_once(1)});
-  auto first = pool.call<Bytes>("sleep_ms", 300);
-  auto second = pool.exec("echo", "in time", {.timeout = 200ms});
+  auto first = pool.call<Bytes>("sleep_ms", 600);
+  auto second = pool.exec("echo", "in time", {.timeout = 100ms});
   EXPECT_EQ(second.get().text(), "in time");
+  EXPECT_EQ(first.get().size(), 0U) << "it has no timeout";
 }
 
 TEST(ProcessPool, HigherPrioritiesRunFirstEqualsInOrder) {
@@ -276,11 +287,6 @@ TEST(ProcessPool, HigherPrioritiesRunFirstEqualsInOrder) {
 }
 
 // Short tasks are given ahead; that must not show.
-// Teaches the pool that tasks are short, so that workers are given some ahead.
-void run_short_tasks(ProcessPool& pool, const ExecOptions& options = {}) {
-  for (int i = 0; i < 200; ++i) (void)pool.exec("echo", {}, options).get();
-}
-
 TEST(ProcessPool, AnUrgentTaskOvertakesWhatAWorkerWasGivenAhead) {
   ProcessPool pool({.workers = 1});
   run_short_tasks(pool);

@@ -1,9 +1,11 @@
 // process_pool_workers_test.cpp: the workers of a pool: their health, their ends, their number.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -32,14 +34,6 @@ HealthOptions quick_health() {
           .terminate_grace = 20ms};
 }
 
-pid_t parent_of(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
-  }
-  throw std::runtime_error("no such process");
-}
-
 TEST(ProcessPoolWorkers, BeatAndTellWhatTheyUse) {
   ProcessPool pool({.workers = 1, .health = quick_health()});
   auto task = pool.call_with<Bytes>({.killable = true}, "progress", 0.25);
@@ -53,6 +47,9 @@ TEST(ProcessPoolWorkers, BeatAndTellWhatTheyUse) {
   EXPECT_EQ(kill(status.pid, 0), 0);
   EXPECT_FALSE(pool.worker_status(1));
   wait_until([&] { return pool.worker_status(0)->history.size() == 100; });
+  const Time oldest = pool.worker_status(0)->history.front().time;
+  wait_until([&] { return pool.worker_status(0)->history.front().time != oldest; });
+  EXPECT_EQ(pool.worker_status(0)->history.size(), 100U);
   pool.stop({.mode = Stop::discard});
   EXPECT_THROW((void)task.get(), Stopped);
 }
@@ -107,34 +104,49 @@ TEST(ProcessPoolWorkers, OneThatGoesMadIsKilledAndNobodyElseNotices) {
   }
 }
 
-TEST(ProcessPoolWorkers, AreRecycledByTasksMemoryAndAge) {
-  {
-    ProcessPool pool(
-        {.workers = 1, .health = quick_health(), .recycling = {.max_tasks = 5, .jitter = 0}});
-    std::set<int> pids;
-    for (int i = 0; i < 100 && pids.size() < 3; ++i) {
-      pids.insert(pool.call<int>("pid").get());
-      pause_for(2ms);
-    }
-    EXPECT_EQ(pids.size(), 3U);
-    EXPECT_EQ(pool.metrics().crashes, 0U);
-    EXPECT_GE(pool.metrics().recycled, 2U);
-    EXPECT_EQ(pool.worker_status(0)->last_exit->kind, ExitKind::asked);
-  }
-  {
-    ProcessPool pool({.workers = 1,
-                      .health = quick_health(),
-                      .recycling = {.max_growth_bytes = 20 << 20, .jitter = 0}});
-    wait_until([&] { return !pool.worker_status(0)->history.empty(); });
-    NoticeStream news = pool.subscribe();
-    (void)pool.call<Bytes>("leak", std::uint64_t{40} << 20).get();
-    EXPECT_EQ(await_news<WorkerRecycled>(news).reason, "memory");
-  }
+TEST(ProcessPoolWorkers, AreReplacedAfterAsManyTasksAsTheyMayRunAndNotOneMore) {
+  ProcessPool pool({.workers = 1, .recycling = {.max_tasks = 5, .jitter = 0}});
+  std::vector<Future<int>> many;
+  for (int i = 0; i < 50; ++i) many.push_back(pool.call<int>("pid"));
+  std::map<int, int> tasks;
+  for (Future<int>& each : many) ++tasks[each.get()];
+  EXPECT_EQ(tasks.size(), 10U);
+  for (const auto& [pid, count] : tasks) EXPECT_EQ(count, 5) << pid;
+  EXPECT_EQ(pool.metrics().crashes, 0U);
+  EXPECT_GE(pool.metrics().recycled, 9U);
+  EXPECT_EQ(pool.worker_status(0)->last_exit->kind, ExitKind::asked);
+}
+
+TEST(ProcessPoolWorkers, AreReplacedBeforeTheirNextTaskIfTheirMemoryHasGrown) {
+  ProcessPool pool({.workers = 1, .recycling = {.max_growth_bytes = 20 << 20, .jitter = 0}});
+  NoticeStream news = pool.subscribe();
+  const pid_t pid = pool.call<int>("pid").get();
+  EXPECT_EQ(pool.call<int>("pid").get(), pid);
+  auto leak = pool.call<Bytes>("leak", std::uint64_t{40} << 20);
+  auto next = pool.call<int>("pid");
+  (void)leak.get();
+  EXPECT_NE(next.get(), pid);
+  EXPECT_EQ(await_news<WorkerRecycled>(news).reason, "memory");
+}
+
+TEST(ProcessPoolWorkers, AreReplacedAtAnAge) {
   ProcessPool pool(
       {.workers = 1, .health = quick_health(), .recycling = {.max_age = 30ms, .jitter = 0}});
   NoticeStream news = pool.subscribe();
   EXPECT_EQ(await_news<WorkerRecycled>(news).reason, "age");
   EXPECT_EQ(pool.exec("echo", "x").get().text(), "x");
+}
+
+TEST(ProcessPoolWorkers, AreReplacedOneAtATime) {
+  ProcessPool pool({.workers = 2, .recycling = {.max_tasks = 1, .jitter = 0}});
+  await_ready(pool, 2);
+  for (int round = 0; round < 20; ++round) {
+    auto one = pool.call<int>("pid");
+    auto other = pool.call<int>("pid");
+    while (!one.is_ready() || !other.is_ready()) ASSERT_GE(pool.metrics().ready, 1U);
+    EXPECT_GE(pool.metrics().ready, 1U);
+  }
+  EXPECT_GE(pool.metrics().recycled, 3U);
 }
 
 TEST(ProcessPoolWorkers, ACrashLoopIsBrokenByAPause) {
@@ -266,11 +278,25 @@ TEST(ProcessPoolWorkers, KeysStayWithTheirWorker) {
 }
 
 TEST(ProcessPoolWorkers, ATaskThatNeedsACapabilityGoesToWhoHasIt) {
-  ProcessPool pool({.workers = 2, .environment = {{"TEST_CAPABILITY", "gpu"}}});
-  EXPECT_EQ(pool.exec("echo", "x", {.capability = "gpu"}).get().text(), "x");
-  wait_until([&] { return pool.metrics().ready == 2; });
-  EXPECT_EQ(pool.worker_status(0)->capabilities, std::vector<std::string>{"gpu"});
-  EXPECT_THROW((void)pool.exec("echo", "x", {.capability = "tpu"}), InvalidArgument);
+  ProcessPool pool({.workers = 3, .worker_environment = [](unsigned worker) {
+                      std::vector<EnvironmentVariable> more;
+                      if (worker == 1) more.push_back({"TEST_CAPABILITY", "gpu"});
+                      return more;
+                    }});
+  const ExecOptions on_gpu{.capability = "gpu"};
+  std::vector<Future<std::uint64_t>> workers;
+  std::set<std::uint64_t> others;
+  for (int i = 0; i < 100; ++i) {
+    workers.push_back(pool.call_with<std::uint64_t>(on_gpu, "worker"));
+    others.insert(pool.call<std::uint64_t>("worker").get());
+  }
+  for (Future<std::uint64_t>& worker : workers) EXPECT_EQ(worker.get(), 1U);
+  EXPECT_GE(others.size(), 2U) << "the others may have the rest";
+  await_ready(pool, 3);
+  EXPECT_EQ(pool.worker_status(1)->capabilities, std::vector<std::string>{"gpu"});
+  EXPECT_THROW((void)pool.exec("echo", {}, {.capability = "tpu"}), InvalidArgument);
+  pool.scale_down(2);
+  EXPECT_THROW((void)pool.exec("echo", {}, on_gpu), InvalidArgument) << "who had it is to go";
 }
 
 TEST(ProcessPoolWorkers, HaveTheEnvironmentDirectoryAndHooksTheyAreGiven) {
@@ -300,20 +326,46 @@ TEST(ProcessPoolWorkers, AreToldWhatIsKnownOfTheCounter) {
   EXPECT_NEAR(static_cast<double>(told), known, known / 1000);
 }
 
-TEST(ProcessPoolWorkers, WhatTheyPrintIsHandedOverWithTheirNumber) {
+TEST(ProcessPoolWorkers, WhatTheyPrintIsHandedOverWithTheirNumberAndStream) {
   std::mutex mutex;
-  std::vector<std::pair<std::uint64_t, std::string>> lines;
+  std::map<std::string, std::pair<std::uint64_t, OutputStream>> lines;
+  std::map<std::string, std::uint64_t> printed_by;
   {
-    ProcessPool pool({.workers = 1, .on_output = [&](const OutputLine& line) {
+    ProcessPool pool({.workers = 2, .on_output = [&](const OutputLine& line) {
                         const std::lock_guard lock(mutex);
-                        lines.emplace_back(line.worker, line.text);
+                        lines[std::string(line.text)] = {line.worker, line.stream};
                       }});
-    (void)pool.call<Bytes>("print", std::string("one\ntwo")).get();
+    await_ready(pool, 2);
+    for (unsigned i = 0; i < 20; ++i) {
+      const std::string text = std::to_string(i);
+      printed_by[text] = pool.call<std::uint64_t>("print", text, i % 2 == 0).get();
+    }
   }
   const std::lock_guard lock(mutex);
-  ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0], (std::pair<std::uint64_t, std::string>(0, "one")));
-  EXPECT_EQ(lines[1].second, "two");
+  EXPECT_EQ(lines.size(), printed_by.size());
+  std::set<std::uint64_t> workers;
+  for (const auto& [text, worker] : printed_by) {
+    const bool is_error = std::stoi(text) % 2 == 0;
+    EXPECT_EQ(lines[text].first, worker) << text;
+    EXPECT_EQ(lines[text].second == OutputStream::standard_error, is_error) << text;
+    workers.insert(worker);
+  }
+  EXPECT_EQ(workers.size(), 2U);
+}
+
+// With the pool's lock held that would be the end of both.
+TEST(ProcessPoolWorkers, WhoIsToldWhatTheyPrintMayAskThePool) {
+  std::atomic<ProcessPool*> its_pool = nullptr;
+  std::atomic<std::uint64_t> starts = 0;
+  ProcessPool pool({.workers = 1, .on_output = [&](const OutputLine&) {
+                      its_pool.wait(nullptr);
+                      starts = its_pool.load()->metrics().starts;
+                    }});
+  its_pool = &pool;
+  its_pool.notify_all();
+  (void)pool.call<std::uint64_t>("print", std::string("text"), false).get();
+  EXPECT_TRUE(pool.stop());
+  EXPECT_EQ(starts, 1U);
 }
 
 TEST(ProcessPoolWorkers, OneThatHangsSaysWhereBeforeItIsKilled) {

@@ -129,6 +129,19 @@ inline RetryOptions at_once(unsigned attempts) {
   return {.max_attempts = attempts, .delay = fixed(Duration::zero()), .jitter = 0};
 }
 
+// Teaches the pool that tasks are short, so that workers are given some ahead.
+inline void run_short_tasks(ProcessPool& pool, const ExecOptions& options = {}) {
+  for (int i = 0; i < 200; ++i) (void)pool.exec("echo", {}, options).get();
+}
+
+inline pid_t parent_of(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
+  }
+  throw std::runtime_error("no such process");
+}
+
 inline void await_ready(const ProcessPool& pool, unsigned workers) {
   wait_until([&] { return pool.metrics().ready == workers; });
 }

@@ -4,8 +4,11 @@
 // test_pool WORKERS leak: before that it forks a child that keeps what it has, but for its output,
 // until its input ends.
 // test_pool busy: says "ready", and starts workers as fast as it can.
+// test_pool patient: runs a task of 200 ms that may take 400, says "ready" when it has begun, then
+// the process of its worker, and what became of it.
 // test_pool tasks: the same with a whole ProcessPool, whose workers are busy, idle or just
 // starting.
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -76,11 +79,30 @@ void fork_keeper() {
   }
 }
 
+[[noreturn]] void be_patient() {
+  using namespace std::chrono_literals;
+  muster::ProcessPool pool({.workers = 1, .retry = {.max_attempts = 1}});
+  auto task = pool.exec("nap", {}, {.timeout = 400ms});
+  while (pool.worker_status(0)->task == 0) {
+  }
+  std::cout << "ready\n" << pool.worker_status(0)->pid << std::endl;
+  try {
+    std::cout << task.get().text() << std::endl;
+  } catch (const muster::Error& error) {
+    std::cout << error.what() << std::endl;
+  }
+  std::exit(EXIT_SUCCESS);
+}
+
 muster::Registry make_registry() {
   muster::Registry registry;
   registry.add("echo", [](const muster::Bytes& bytes) { return bytes; });
   registry.add("hang", [] {
     for (;;) pause();
+  });
+  registry.add("nap", [] {
+    (void)poll(nullptr, 0, 200);
+    return muster::Bytes("done");
   });
   registry.add("die", [] { (void)std::raise(SIGKILL); });
   return registry;
@@ -91,6 +113,7 @@ muster::Registry make_registry() {
 int main(int argc, char** argv) {
   muster::worker_main(argc, argv, make_registry());
   if (argc > 1 && argv[1] == std::string("tasks")) run_tasks();
+  if (argc > 1 && argv[1] == std::string("patient")) be_patient();
   Spawner spawner({});
   const std::string what = argc > 1 ? argv[1] : "1";
   if (what == "busy") be_busy(spawner);

@@ -109,7 +109,10 @@ Registry make_test_registry() {
     while (!context.cancelled()) (void)poll(nullptr, 0, 1);
     return std::string("seen");
   });
-  registry.add("print", [](const std::string& text) { std::cout << text << std::endl; });
+  registry.add("print", [](TaskContext& context, const std::string& text, bool is_error) {
+    (is_error ? std::cerr : std::cout) << text << std::endl;
+    return context.worker();
+  });
   registry.add("getenv", [](const std::string& name) {
     const char* const value = std::getenv(name.c_str());
     return std::string(value == nullptr ? "" : value);

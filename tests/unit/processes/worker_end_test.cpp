@@ -1,4 +1,5 @@
 // worker_end_test.cpp: processes that really die, and who dies with whom.
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
@@ -172,6 +173,9 @@ class PoolProcess {
     if (read_lines(output_, 1) != "ready\n") throw std::runtime_error("the pool is not ready");
   }
 
+  void send_signal(int number) { process_.send_signal(number); }
+  std::string next_line() { return read_lines(output_, 1); }
+
   void kill_hard() {
     process_.send_signal(SIGKILL);
     await_readable(process_.descriptor());
@@ -213,6 +217,25 @@ TEST(PoolDeath, IsSeenThoughAChildOfThePoolsKeepsTheSocket) {
   PoolProcess pool({"3", "leak"});
   pool.kill_hard();
   EXPECT_EQ(pool.rest(), "");
+}
+
+// It is behind by a multiple of what the task may take, and so may its worker be.
+TEST(PoolStopped, ForAWhileKillsNobody) {
+  for (const bool is_worker_stopped : {false, true}) {
+    PoolProcess pool({"patient"});
+    const pid_t worker = std::stoi(pool.next_line());
+    if (is_worker_stopped) {
+      ASSERT_EQ(kill(worker, SIGSTOP), 0);
+    }
+    pool.send_signal(SIGSTOP);
+    pause_for(std::chrono::seconds(2));
+    pool.send_signal(SIGCONT);
+    if (is_worker_stopped) {
+      pause_for(std::chrono::milliseconds(100));  // in which the pool could do wrong
+      ASSERT_EQ(kill(worker, SIGCONT), 0);
+    }
+    EXPECT_EQ(pool.next_line(), "done\n");
+  }
 }
 
 }  // namespace
