@@ -97,7 +97,10 @@ struct Member {
   }
 
   [[nodiscard]] WorkerReading read() const noexcept {
-    return segment != nullptr ? segment->read() : command_reading;
+    if (segment != nullptr) return segment->read();
+    WorkerReading reading = command_reading;
+    if (command != nullptr) reading.task = command->session().oldest().value_or(0);
+    return reading;
   }
 
   // Of all its runs.
@@ -122,6 +125,7 @@ struct Member {
   std::shared_ptr<const WorkerSegment> segment;  // of one that runs our registry ...
   std::unique_ptr<CommandLink> command;          // ... or of one that is a command
   WorkerReading command_reading;
+  bool tells_memory = false;    // by its heartbeats, which know better than the kernel
   std::string command_failure;  // why it is restarted
   std::shared_ptr<const Abilities> abilities;
   std::vector<Flight> flights;  // by slot

@@ -34,6 +34,7 @@ TaskRef Supervisor::take_command_task(Member& member, std::uint64_t id) {
   for (Flight& flight : member.flights) {
     if (!flight.task || flight.task->order.id != id) continue;
     TaskRef task = take_back(member, flight);
+    member.command_reading.progress = 0;
     if (member.in_flight == 0 && member.state == WorkerState::busy) {
       member.state = WorkerState::ready;
       member.idle_since = Time::clock::now();
@@ -63,6 +64,7 @@ void Supervisor::handle(Member& member, CommandEvent event) {
     member.command_reading.progress = static_cast<float>(progressed->fraction);
   } else if (const auto* const beat = std::get_if<CommandBeat>(&event)) {
     if (beat->memory_bytes) member.command_reading.anonymous_bytes = *beat->memory_bytes;
+    member.tells_memory |= beat->memory_bytes.has_value();
   } else if (const auto* const output = std::get_if<CommandOutput>(&event)) {
     if (capture_ == nullptr) return;
     capture_->tell({.worker = member.run << kRunShift | member.id,
@@ -111,6 +113,7 @@ void Supervisor::handle_all(Member& member, std::vector<CommandEvent> events) {
     member.state = WorkerState::terminating;
     update_lists(member);
   }
+  if (member.command->session().signs() > 0) respawn_.note_ready();
   for (CommandEvent& event : events) handle(member, std::move(event));
 }
 

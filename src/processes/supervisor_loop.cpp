@@ -323,6 +323,12 @@ void Supervisor::look_after_health(Time now) {
 }
 
 void Supervisor::look_after(Member& member, Time now) {
+  if (member.command != nullptr) {
+    if (const auto figures = read_process_figures(RealFiles(), member.process.pid())) {
+      member.command_reading.cpu_time = figures->cpu_time;
+      if (!member.tells_memory) member.command_reading.anonymous_bytes = figures->anonymous_bytes;
+    }
+  }
   const WorkerReading reading = member.read();
   VitalSigns signs{.beats = reading.beats, .cpu_time = reading.cpu_time};
   if (member.command != nullptr) signs.beats = member.beats + 1;  // its session looks after it

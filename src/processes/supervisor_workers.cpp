@@ -124,6 +124,7 @@ void Supervisor::prepare_command(Member& member, LaunchOptions& launch) {
   const CommandOptions& command = *options_.command;
   member.command = std::make_unique<CommandLink>(command, options_.prefetch);
   member.command_reading = {};
+  member.tells_memory = false;
   member.command_failure.clear();
   launch.standard_input = member.command->worker_ends().input.get();
   launch.standard_output = member.command->worker_ends().output.get();
@@ -207,6 +208,9 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   const Time now = Time::clock::now();
   const ExitStatus status = classify(end, member.past);
   const bool was_expected = member.past.reason == EndReason::asked;
+  // A command is ready when it runs, and has shown that it can when it has said something.
+  const bool has_served =
+      member.past.was_ready && (member.command == nullptr || member.command->session().signs() > 0);
   if (capture_ != nullptr) capture_->finish(member.run << kRunShift | member.id);
   if (member.state == WorkerState::warming && start_failure_.empty()) {
     start_failure_ = describe(status);
@@ -227,7 +231,7 @@ void Supervisor::on_ended(Member& member, const std::optional<ProcessEnd>& end) 
   if (member.state == WorkerState::failed && status.kind != ExitKind::timeout) {
     ++counts_.crashes;
     notices_.tell([&] { return WorkerDied{member.id, describe(status)}; });
-    const Stage stage = member.past.was_ready ? Stage::after_ready : Stage::before_ready;
+    const Stage stage = has_served ? Stage::after_ready : Stage::before_ready;
     note_death(stage, now);
   }
   if (nobody_is_left()) drop_waiting(kNobodyIsLeft);
@@ -344,7 +348,7 @@ void Supervisor::become_ready(Member& member) {
   member.ready_since = now;
   member.idle_since = now;
   member.health.emplace(options_.health, VitalSigns{}, now);
-  respawn_.note_ready();
+  if (member.command == nullptr) respawn_.note_ready();
   know_abilities_of(member);
   if (member.state != WorkerState::warming) return;  // told to end meanwhile
   member.state = WorkerState::ready;

@@ -18,7 +18,6 @@
 #include <memory>
 #include <poll.h>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
@@ -71,11 +70,21 @@ class Ledger {
   std::atomic<std::uint8_t>* marks_ = nullptr;
 };
 
+std::string large(std::uint64_t task) {
+  return std::string(100'000, static_cast<char>('a' + task % 26));
+}
+
 Registry make_storm_registry() {
   Registry registry;
   registry.add("work", [](std::uint64_t task) {
     static Ledger ledger(std::getenv(kLedgerVariable), number_from("MUSTER_STORM_TASKS", 100'000));
     ledger.mark(task);
+    return task;
+  });
+  registry.add("work_large", [](std::uint64_t task, const std::string& payload) {
+    static Ledger ledger(std::getenv(kLedgerVariable), number_from("MUSTER_STORM_TASKS", 100'000));
+    ledger.mark(task);
+    if (payload != large(task)) throw std::runtime_error("the payload is another");
     return task;
   });
   registry.add("devour", [](std::uint64_t task) {  // quickly: before the next kill
@@ -84,6 +93,10 @@ Registry make_storm_registry() {
   });
   return registry;
 }
+
+constexpr std::size_t kTaskBytes = sizeof(std::uint64_t);
+
+constexpr int kTooLong = 400;  // ms; twice what is taken for a zombie
 
 // Signals to workers, until told to stop.
 class Weather {
@@ -100,7 +113,7 @@ class Weather {
  private:
   void rage() {
     while (!ends_) {
-      (void)poll(nullptr, 0, static_cast<int>(1 + random_.below(10)));
+      (void)poll(nullptr, 0, static_cast<int>(random_.below(4)));
       const auto status = pool_.worker_status(static_cast<unsigned>(random_.below(workers_)));
       if (!status || status->pid <= 0) continue;
       // A number may pass to a stranger between the look and the signal, but not within a storm.
@@ -108,8 +121,9 @@ class Weather {
         (void)kill(status->pid, SIGKILL);
         continue;
       }
+      const bool is_long = stops_++ % 20 == 2;
       (void)kill(status->pid, SIGSTOP);
-      (void)poll(nullptr, 0, static_cast<int>(random_.below(30)));
+      (void)poll(nullptr, 0, is_long ? kTooLong : static_cast<int>(random_.below(30)));
       (void)kill(status->pid, SIGCONT);
     }
   }
@@ -117,22 +131,88 @@ class Weather {
   ProcessPool& pool_;
   const unsigned workers_;
   Random random_;
+  unsigned stops_ = 0;
   std::atomic<bool> ends_ = false;
   std::thread thread_;
 };
 
+constexpr unsigned kWorkers = 3;
+constexpr unsigned kAttempts = 4;
+
+ProcessPoolOptions options_for(std::uint64_t tasks, const std::string& ledger) {
+  return {.workers = kWorkers,
+          .environment = {{kLedgerVariable, ledger}},
+          .limits = {.memory_bytes = std::uint64_t{256} << 20},
+          .retry = {.max_attempts = kAttempts, .delay = fixed(1ms)},
+          .max_dead_letters = tasks,
+          .health = {.heartbeat = 20ms,
+                     .warning = 50ms,
+                     .zombie = 200ms,
+                     .busy_zombie = 200ms,
+                     .terminate_grace = 10ms},
+          .respawn = {.deaths_before_ready = 1'000'000, .deaths_after_ready = 1'000'000}};
+}
+
+using Futures = std::vector<Future<std::uint64_t>>;
+
+Futures send_tasks(ProcessPool& pool, std::uint64_t tasks, std::uint64_t seed) {
+  Random random(seed);
+  Futures futures;
+  futures.reserve(tasks);
+  for (std::uint64_t task = 0; task < tasks; ++task) {
+    const bool is_hungry = random.below(2000) == 0;
+    if (is_hungry || task % 50 != 0) {
+      futures.push_back(pool.call<std::uint64_t>(is_hungry ? "devour" : "work", task));
+    } else {
+      futures.push_back(pool.call<std::uint64_t>("work_large", task, large(task)));
+    }
+    // Lets the weather have its turn.
+    while (task % 100 == 0 && pool.metrics().crashes < task / 250) (void)poll(nullptr, 0, 1);
+  }
+  return futures;
+}
+
 struct Outcome {
   std::uint64_t values = 0;
   std::map<std::string, std::uint64_t> errors;  // by kind
+  std::map<std::uint64_t, std::string> failed;  // and what their futures said
 };
 
-// Whatever has a result was run, and no task more often than it was tried.
-void check(const Ledger& ledger, std::uint64_t tasks, const std::set<std::uint64_t>& failed) {
-  for (std::uint64_t task = 0; task < tasks; ++task) {
-    if (failed.contains(task)) continue;
-    ASSERT_GE(ledger.marks(task), 1U) << "task " << task << " has a result and was never run";
-    ASSERT_LE(ledger.marks(task), 4U) << "task " << task << " was run more often than tried";
+Outcome await_all(Futures& futures) {
+  Outcome outcome;
+  for (std::uint64_t task = 0; task < futures.size(); ++task) {
+    try {
+      EXPECT_EQ(futures[task].get(), task);
+      ++outcome.values;
+    } catch (const WorkerCrashed& crash) {
+      ++outcome.errors[describe(crash.exit())];
+      outcome.failed[task] = crash.what();
+    } catch (const RemoteError& error) {
+      ++outcome.errors[error.remote_what()];
+      outcome.failed[task] = error.what();
+    }
   }
+  return outcome;
+}
+
+// Whatever has a result was run, and no task more often than it was tried.
+void check(const Ledger& ledger, std::uint64_t tasks, const Outcome& outcome) {
+  for (std::uint64_t task = 0; task < tasks; ++task) {
+    ASSERT_LE(ledger.marks(task), kAttempts) << "task " << task << " was run more often than tried";
+    if (outcome.failed.contains(task)) continue;
+    ASSERT_GE(ledger.marks(task), 1U) << "task " << task << " has a result and was never run";
+  }
+}
+
+// Whatever failed is a dead letter that says what its future says.
+void check(const std::vector<DeadLetter>& letters, const Outcome& outcome) {
+  std::map<std::uint64_t, std::string> said;
+  for (const DeadLetter& letter : letters) {
+    // The number is the first argument, whatever comes behind it.
+    const auto task = decode_result<std::uint64_t>(letter.payload.part(0, kTaskBytes));
+    EXPECT_TRUE(said.emplace(task, letter.what).second) << "task " << task << " died twice";
+  }
+  EXPECT_EQ(said, outcome.failed);
 }
 
 TEST(ProcessStorm, EveryTaskIsRunAndSettledOnceOrSaysWhyNot) {
@@ -141,51 +221,21 @@ TEST(ProcessStorm, EveryTaskIsRunAndSettledOnceOrSaysWhyNot) {
   std::cout << "seed " << seed << '\n';
   const std::string path = testing::TempDir() + "muster_storm_" + std::to_string(getpid());
   const Ledger ledger(path, tasks);
-  constexpr unsigned kWorkers = 3;
-  ProcessPool pool(
-      {.workers = kWorkers,
-       .environment = {{kLedgerVariable, path}},
-       .limits = {.memory_bytes = std::uint64_t{256} << 20},
-       .retry = {.max_attempts = 4, .delay = fixed(1ms)},
-       .max_dead_letters = tasks,
-       .health = {.heartbeat = 20ms,
-                  .warning = 50ms,
-                  .zombie = 200ms,
-                  .busy_zombie = 200ms,
-                  .terminate_grace = 10ms},
-       .respawn = {.deaths_before_ready = 1'000'000, .deaths_after_ready = 1'000'000}});
-  std::vector<Future<std::uint64_t>> futures;
-  futures.reserve(tasks);
+  ProcessPool pool(options_for(tasks, path));
   Outcome outcome;
-  std::set<std::uint64_t> failed;
   {
     const Weather weather(pool, kWorkers, seed);
-    Random random(seed + 1);
-    for (std::uint64_t task = 0; task < tasks; ++task) {
-      const bool is_hungry = random.below(2000) == 0;
-      futures.push_back(pool.call<std::uint64_t>(is_hungry ? "devour" : "work", task));
-      if (random.below(1000) == 0) (void)poll(nullptr, 0, 1);  // lets the weather have its turn
-    }
-    for (std::uint64_t task = 0; task < tasks; ++task) {
-      try {
-        EXPECT_EQ(futures[task].get(), task);
-        ++outcome.values;
-      } catch (const WorkerCrashed& crash) {
-        ++outcome.errors[describe(crash.exit())];
-        failed.insert(task);
-      } catch (const RemoteError& error) {
-        ++outcome.errors[error.remote_what()];
-        failed.insert(task);
-      }
-    }
+    Futures futures = send_tasks(pool, tasks, seed + 1);
+    outcome = await_all(futures);
   }
-  check(ledger, tasks, failed);
-  EXPECT_EQ(pool.dead_letters().size(), failed.size()) << "whatever failed is a dead letter";
+  check(ledger, tasks, outcome);
+  check(pool.dead_letters(), outcome);
   const ProcessPoolMetrics metrics = pool.metrics();
   EXPECT_EQ(metrics.submitted, tasks);
   EXPECT_EQ(metrics.completed + metrics.failed, tasks);
   EXPECT_EQ(metrics.completed, outcome.values);
   EXPECT_GT(metrics.crashes, 0U) << "there was no storm";
+  EXPECT_GT(metrics.zombies, 0U) << "nobody was stopped for too long";
   EXPECT_GT(outcome.errors["std::bad_alloc"], 0U) << "nobody ran out of memory";
   std::cout << outcome.values << " results, " << metrics.crashes << " crashes, " << metrics.zombies
             << " zombies, " << metrics.retries << " retries\n";

@@ -492,6 +492,8 @@ void kill_everywhere(const std::vector<Operation>& operations, const KillingOpti
     instructions += killing.instructions();
     kills += killing.kills();
   }
+  EXPECT_GT(instructions, 0U);
+  EXPECT_GE(kills, instructions / options.stride);
   std::cout << instructions << " instructions, " << kills << " kills\n" << std::flush;
 }
 

@@ -153,6 +153,33 @@ TEST(CommandPool, OneThatSaysNothingIsRestarted) {
   EXPECT_NE(thrown_by<WorkerCrashed>(pool.exec("x")), "nothing");
 }
 
+TEST(CommandPool, OneThatNeverSaysAnythingIsNotStartedForEver) {
+  ProcessPoolOptions options = shell_worker("exit");
+  options.retry = at_once(3);
+  options.respawn = {.deaths_before_ready = 2, .deaths_after_ready = 1000, .pause = fixed(10ms)};
+  ProcessPool pool(options);
+  NoticeStream news = pool.subscribe();
+  EXPECT_NE(thrown_by<WorkerCrashed>(pool.exec("x")), "nothing");
+  EXPECT_GT(await_news<CrashLoop>(news).pause, 0ms);
+}
+
+TEST(CommandPool, StatusTellsWhatItIsAtAndWhatItUses) {
+  ProcessPoolOptions options = shell_worker(
+      R"(echo "{\"id\":$id,\"progress\":0.5}"; sleep 0.3; echo "{\"id\":$id,\"ok\":1}")");
+  options.health.heartbeat = 20ms;
+  ProcessPool pool(options);
+  auto task = pool.exec("x");
+  wait_until([&] { return pool.worker_status(0)->progress == 0.5F; });
+  EXPECT_NE(pool.worker_status(0)->task, 0U);
+  EXPECT_EQ(task.get().text(), "1");
+  EXPECT_EQ(pool.worker_status(0)->task, 0U);
+  EXPECT_EQ(pool.worker_status(0)->progress, 0);
+  wait_until([&] {
+    const WorkerStatus status = *pool.worker_status(0);
+    return !status.history.empty() && status.history.back().anonymous_bytes > 10'000;
+  });
+}
+
 TEST(CommandPool, ATimeoutKillsIt) {
   ProcessPool pool(shell_worker("sleep 100"));
   EXPECT_THROW((void)pool.exec("x", {}, {.timeout = 50ms}).get(), TimedOut);
