@@ -116,6 +116,7 @@ class JobNode final : private GroupCommit::Listener {
  private:
   class Context;
   struct Taken;
+  struct Limit;
   struct Rest;
   struct Help;
   using Instance = JobInstance;
@@ -191,10 +192,9 @@ class JobNode final : private GroupCommit::Listener {
   void set_alarm(Pool& pool, std::uint32_t index, Duration delay);
   bool get_ready(Pool& pool, Taken& taken);
   bool read_body(Pool& pool, Taken& taken);
-  [[nodiscard]] Duration wait_for_limits(const Pool& pool, const Taken& taken);
+  [[nodiscard]] Limit ask_limits(const Pool& pool, const Taken& taken);
   void forget(Pool& pool, const Taken& taken);
-  void put_off(Pool& pool, Taken& taken, Duration delay);
-  void put_off_in_lane(Pool& pool, Taken& taken, Duration delay);
+  void put_off(Pool& pool, Taken& taken, const Limit& limit);
   Ended execute(Pool& pool, const Taken& taken);
   Ended execute_isolated(Pool& pool, const Taken& taken);
 

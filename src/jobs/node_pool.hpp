@@ -177,6 +177,13 @@ struct JobNode::Taken {
   Transition after = {};  // when it has ended
 };
 
+// Why a job that was taken is not begun.
+struct JobNode::Limit {
+  enum class Whom { job, all };  // whom it concerns: that one and its partition, or all of the pool
+  Duration wait{};               // zero: it may begin
+  Whom whom = Whom::job;
+};
+
 // What there is to do for an instance that has gone to sleep.
 struct JobNode::Rest {
   bool is_empty = false;  // since just now

@@ -279,8 +279,8 @@ void JobNode::set_alarm(Pool& pool, std::uint32_t index, Duration delay) {
 bool JobNode::get_ready(Pool& pool, Taken& taken) {
   std::string problem = "its instance was lost";
   try {
-    if (const Duration wait = wait_for_limits(pool, taken); wait > Duration::zero()) {
-      put_off(pool, taken, wait);
+    if (const Limit limit = ask_limits(pool, taken); limit.wait > Duration::zero()) {
+      put_off(pool, taken, limit);
       return false;
     }
     if (!read_body(pool, taken)) {
@@ -301,22 +301,23 @@ bool JobNode::get_ready(Pool& pool, Taken& taken) {
   }
   MUSTER_LOG(LogLevel::error,
              "job " << taken.job.seq << " of \"" << pool.name << "\" has to wait: " << problem);
-  put_off(pool, taken, kPauseUnread);
+  put_off(pool, taken, {.wait = kPauseUnread});
   return false;
 }
 
 // Those that all nodes share. A token that was taken for a key is lost if the pool has none: then
 // the key waits a little longer than it had to.
-Duration JobNode::wait_for_limits(const Pool& pool, const Taken& taken) {
+JobNode::Limit JobNode::ask_limits(const Pool& pool, const Taken& taken) {
   const JobRateLimits& limits = pool.setup.limits;
-  if (shared_ == nullptr || limits.scope == JobRateLimits::Scope::node) return Duration::zero();
+  if (shared_ == nullptr || limits.scope == JobRateLimits::Scope::node) return {};
   const std::string name = "pool " + std::to_string(pool.number);
   if (limits.key && taken.job.partition) {
     const std::string key = name + " key " + std::to_string(*taken.job.partition);
     const Duration wait = shared_->take_token(key, *limits.key);
-    if (wait > Duration::zero()) return wait;
+    if (wait > Duration::zero()) return {.wait = wait};
   }
-  return limits.pool ? shared_->take_token(name, *limits.pool) : Duration::zero();
+  if (!limits.pool) return {};
+  return {.wait = shared_->take_token(name, *limits.pool), .whom = Limit::Whom::all};
 }
 
 // With those of the jobs that come next.
@@ -364,24 +365,23 @@ void JobNode::forget(Pool& pool, const Taken& taken) {
   if (taken.home != taken.index) wake(pool, taken.home);
 }
 
-void JobNode::put_off(Pool& pool, Taken& taken, Duration delay) {
-  put_off_in_lane(pool, taken, delay);
+void JobNode::put_off(Pool& pool, Taken& taken, const Limit& limit) {
+  {
+    const MutexLock lock(pool.mutex);
+    Instance& instance = pool.instances[taken.index];
+    instance.running = 0;
+    if (limit.whom == Limit::Whom::all) instance.rests_until = clock_.now() + limit.wait;
+    Instance& home = pool.instances[taken.home];
+    if (home.term == taken.term) {
+      --home.owed;
+      pool.taken.erase(taken.job.seq);
+      if (taken.is_careful) ++home.careful;
+      taken.job.run_at = lane_now(pool) + std::chrono::ceil<WallTime::duration>(limit.wait);
+      home.lane.retry(taken.job);
+    }
+  }
   pool.changed.notify_all();
   if (taken.home != taken.index) wake(pool, taken.home);  // to set an alarm
-}
-
-void JobNode::put_off_in_lane(Pool& pool, Taken& taken, Duration delay) {
-  const MutexLock lock(pool.mutex);
-  Instance& instance = pool.instances[taken.index];
-  instance.running = 0;
-  if (pool.setup.limits.pool) instance.rests_until = clock_.now() + delay;
-  Instance& home = pool.instances[taken.home];
-  if (home.term != taken.term) return;
-  --home.owed;
-  pool.taken.erase(taken.job.seq);
-  if (taken.is_careful) ++home.careful;
-  taken.job.run_at = lane_now(pool) + std::chrono::ceil<WallTime::duration>(delay);
-  home.lane.retry(taken.job);
 }
 
 // What another has too much of, and need not run itself.
