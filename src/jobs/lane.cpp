@@ -2,6 +2,8 @@
 #include "jobs/lane.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include <muster/base/assert.hpp>
 
@@ -110,7 +112,7 @@ void Lane::wake(WallTime now) {
 // A job that was shifted in time stands elsewhere, too.
 bool Lane::is_current(const Candidate& candidate) const {
   const Node& node = nodes_[candidate.place];
-  if (node.job.seq != candidate.seq || node.is_removed) return false;
+  if (node.job.seq != candidate.seq || node.is_removed || node.is_held) return false;
   if (node.job.run_at != candidate.run_at) return false;
   if (!node.job.partition) return true;
   const Partition& partition = partitions_.at(*node.job.partition);
@@ -260,6 +262,24 @@ std::optional<WaitingJob> Lane::remove(JobSeq seq) {
   if (partition.head == place) announce_head(partition);
   forget_if_over(*job.partition);
   return job;
+}
+
+std::optional<WaitingJob> Lane::hold(JobSeq seq) {
+  const Place place = places_.find(seq);
+  if (place == kNowhere || std::exchange(nodes_[place].is_held, true)) return std::nullopt;
+  return nodes_[place].job;
+}
+
+// It may have been passed by meanwhile, or become the head.
+void Lane::release(JobSeq seq) {
+  Node& node = nodes_[places_.find(seq)];
+  MUSTER_ASSERT(node.is_held, seq);
+  node.is_held = false;
+  if (node.job.partition) {
+    announce_head(partitions_.at(*node.job.partition));
+  } else {
+    announce(places_.find(seq));
+  }
 }
 
 std::optional<WallTime> Lane::next_time() const {

@@ -87,6 +87,11 @@ class Lane {
   // It waits no longer; what it was. Nothing: it does not wait here.
   std::optional<WaitingJob> remove(JobSeq seq);
 
+  // It keeps its place and is not taken, nor is what stands behind it in its partition, until
+  // release() or remove(); what it is. Nothing: it does not wait here, or is held already.
+  std::optional<WaitingJob> hold(JobSeq seq);
+  void release(JobSeq seq);
+
   // The next job without a partition, for another lane that has nothing to do.
   [[nodiscard]] std::optional<WaitingJob> give_away(WallTime now);
   [[nodiscard]] bool has_to_give(WallTime now);
@@ -118,6 +123,7 @@ class Lane {
     Place next = kNowhere;  // of its partition
     bool is_removed = false;
     bool is_again = false;  // stays in front of its partition
+    bool is_held = false;
   };
   struct Partition {
     Place head = kNowhere;

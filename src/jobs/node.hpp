@@ -218,6 +218,7 @@ class JobNode final : private GroupCommit::Listener {
   void add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> inserted);
 
   void put_back(Pool& pool, std::uint32_t home, const WaitingJob& job);
+  void let_wait(Pool& pool, std::uint32_t home, std::uint64_t term, JobSeq seq);
   std::optional<JobCancelOutcome> cancel_here(Pool& pool, JobSeq seq);
   static void stop_running(Pool& pool, JobSeq seq);
   static void request_all(const std::vector<std::stop_source>& stops);

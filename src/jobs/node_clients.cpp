@@ -180,38 +180,36 @@ void JobNode::request_all(const std::vector<std::stop_source>& stops) {
 
 // Nothing: it does not wait here.
 std::optional<JobCancelOutcome> JobNode::cancel_here(Pool& pool, JobSeq seq) {
-  std::optional<WaitingJob> removed;
+  std::optional<WaitingJob> held;
   std::uint32_t home = 0;
   std::uint64_t term = 0;
   NodeNumber holder = 0;
   {
     const MutexLock lock(pool.mutex);
     for (Instance& instance : pool.instances) {
-      removed = instance.lane.remove(seq);
+      held = instance.lane.hold(seq);
       home = instance.index;
-      if (!removed) continue;
+      if (!held) continue;
       term = instance.term;
       holder = instance.holder;
-      instance.bodies.erase(seq);
-      if (shared_ != nullptr) pool.taken[seq] = {home, term, removed->version};
+      if (shared_ != nullptr) pool.taken[seq] = {home, term, held->version};
       break;
     }
-    if (!removed) return std::nullopt;
+    if (!held) return std::nullopt;
   }
   GroupCommit::Request request;
   request.batch.verdicts.push_back({.seq = seq, .at = wall_now(), .holder = holder});
   try {
     commits_->run(request);
-  } catch (const StoreFailure&) {
-    {
-      const MutexLock lock(pool.mutex);
-      if (pool.instances[home].term != term) throw;  // it is others' by now
-    }
-    put_back(pool, home, *removed);
+  } catch (...) {
+    let_wait(pool, home, term, seq);
     throw;
   }
   {
     const MutexLock lock(pool.mutex);
+    Instance& instance = pool.instances[home];
+    if (instance.term == term) (void)instance.lane.remove(seq);
+    instance.bodies.erase(seq);
     if (shared_ != nullptr) pool.forgotten_next.emplace_back(seq, term);
   }
   pool.changed.notify_all();
@@ -248,7 +246,18 @@ JobCancelOutcome JobNode::cancel_elsewhere(Pool& pool, const JobRecord& job,
   }
 }
 
-// What was not cancelled after all; its place in its partition is lost until the next start.
+// What was not cancelled after all, in its place; unless it is others' by now.
+void JobNode::let_wait(Pool& pool, std::uint32_t home, std::uint64_t term, JobSeq seq) {
+  {
+    const MutexLock lock(pool.mutex);
+    if (pool.instances[home].term != term) return;
+    pool.taken.erase(seq);
+    pool.instances[home].lane.release(seq);
+  }
+  wake(pool, home);
+}
+
+// A dead letter that is replayed; its place in its partition is lost until the next start.
 void JobNode::put_back(Pool& pool, std::uint32_t home, const WaitingJob& job) {
   {
     const MutexLock lock(pool.mutex);

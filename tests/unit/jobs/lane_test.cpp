@@ -112,6 +112,31 @@ TEST(Lane, WhatIsRemovedIsNotTakenAndFreesItsPartition) {
   EXPECT_FALSE(lane.next_time()) << "nothing is left to wait for";
 }
 
+TEST(Lane, WhatIsHeldKeepsItsPlaceAndIsNotTaken) {
+  Lane lane;
+  for (JobSeq seq = 1; seq <= 3; ++seq) lane.add({.seq = seq, .partition = 7});
+  lane.add({.seq = 4});
+  lane.add({.seq = 5});
+  for (const JobSeq seq : {2, 4}) EXPECT_TRUE(lane.hold(seq));
+  EXPECT_FALSE(lane.hold(4)) << "twice";
+  EXPECT_FALSE(lane.hold(9)) << "does not wait here";
+  const auto head = lane.take(at(0));
+  EXPECT_EQ(seq_of(head), 1);
+  lane.finish(*head);
+  EXPECT_EQ(seq_of(lane.take(at(0))), 5);
+  EXPECT_FALSE(lane.take(at(0))) << "nor is what stands behind it";
+  EXPECT_EQ(lane.size(), 3U);
+  lane.release(2);
+  lane.release(4);
+  const auto second = lane.take(at(0));
+  EXPECT_EQ(seq_of(second), 2);
+  EXPECT_EQ(seq_of(lane.take(at(0))), 4);
+  EXPECT_TRUE(lane.hold(3));
+  EXPECT_TRUE(lane.remove(3)) << "also while it is held";
+  lane.finish(*second);
+  EXPECT_FALSE(lane.next_time()) << "nothing is left to wait for";
+}
+
 TEST(Lane, OnlyWhatHasNoPartitionIsGivenAway) {
   Lane lane;
   lane.add({.seq = 1, .partition = 7, .priority = 9});
