@@ -63,5 +63,30 @@ TEST_F(OpenStoreTest, AStoreBelongsToOneUnderWhateverName) {
   EXPECT_FALSE(std::filesystem::exists(link + "-owner"));
 }
 
+// What is written to by mapped memory must have its place, or a full disk ends the process.
+TEST_F(OpenStoreTest, TheOwnerFileHasAllOfItsBlocks) {
+  const std::unique_ptr<Store> store = open_store(url(), {});
+  struct stat file{};
+  ASSERT_EQ(stat((path() + "-owner").c_str(), &file), 0);
+  EXPECT_GE(file.st_size, static_cast<off_t>(Store::kMostRunners * sizeof(JobSeq)));
+  EXPECT_GE(file.st_blocks * 512, file.st_size);
+}
+
+TEST_F(OpenStoreTest, AnOwnerFileForWhichThereIsNoRoomIsAFailureOfTheStore) {
+  constexpr rlim_t kRoom = 65'536;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit little = before;
+  little.rlim_cur = kRoom;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  std::string message;
+  EXPECT_NO_THROW(message = refusal(url())) << "of another kind";
+  (void)setrlimit(RLIMIT_FSIZE, &before);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(says(message, "jobs.db-owner")) << message;
+  EXPECT_TRUE(says(message, "free ")) << message;
+}
+
 }  // namespace
 }  // namespace muster

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <muster/error.hpp>
 #include <muster/jobs/job_error.hpp>
 
 #include "jobs/store.hpp"
@@ -41,7 +40,7 @@ OwnerFile::OwnerFile(const std::string& store_path) : path_(store_path + "-owner
   }
   try {
     lock(store_path);
-    write_pid();
+    write_pid(store_path);
   } catch (...) {
     close(descriptor_);
     throw;
@@ -60,16 +59,22 @@ void OwnerFile::lock(const std::string& store_path) {
                           : "keep it on a local file system"});
 }
 
-void OwnerFile::write_pid() {
+void OwnerFile::write_pid(const std::string& store_path) {
+  constexpr std::size_t kBytes = kPidBytes + kNoteBytes;
   const std::string pid = std::to_string(getpid()) + "\n";
-  const bool is_written =
-      ftruncate(descriptor_, kPidBytes + kNoteBytes) == 0 &&
-      pwrite(descriptor_, pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());
+  // All of it: to write to a page that the disk has no room for would be the end of the process.
+  int error = posix_fallocate(descriptor_, 0, kBytes);
+  const bool is_written = error == 0 && pwrite(descriptor_, pid.data(), pid.size(), 0) ==
+                                            static_cast<ssize_t>(pid.size());
   void* const memory = is_written ? mmap(nullptr, kNoteBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                                          descriptor_, kPidBytes)
                                   : MAP_FAILED;
   if (memory == MAP_FAILED) {
-    throw SystemFailure("write \"" + path_ + "\"", errno, "free space and retry");
+    if (error == 0) error = errno;
+    throw StoreFailure({.attempt = "open job store \"" + store_path + "\"",
+                        .reason = "its owner file \"" + path_ + "\" cannot be written (" +
+                                  std::strerror(error) + ")",
+                        .advice = "free " + std::to_string(kBytes) + " bytes and retry"});
   }
   // Zeros are what new ones are.
   running_ = {static_cast<Atomic<JobSeq>*>(memory), Store::kMostRunners};

@@ -22,7 +22,8 @@ namespace muster {
 
 class OwnerFile {
  public:
-  // Throws StoreFailure, with the pid, if another process has the store, or if it cannot be locked.
+  // Throws StoreFailure: with the pid, if another process has the store; if it cannot be locked, or
+  // there is no room for all of it.
   explicit OwnerFile(const std::string& store_path);
   ~OwnerFile();
   OwnerFile(const OwnerFile&) = delete;
@@ -37,7 +38,7 @@ class OwnerFile {
 
  private:
   void lock(const std::string& store_path);
-  void write_pid();
+  void write_pid(const std::string& store_path);
 
   std::string path_;
   int descriptor_ = -1;
