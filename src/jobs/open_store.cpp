@@ -25,6 +25,11 @@ std::string true_name(const std::string& given) {
 }
 
 std::unique_ptr<Store> open_file(const std::string& path) {
+  if (path == ":memory:") {
+    throw InvalidArgument({.field = "url",
+                           .value = "sqlite::memory:",
+                           .rule = "must name a file; \"memory:\" keeps jobs in memory"});
+  }
   return std::make_unique<SqliteStore>(SqliteStore::Options{.path = true_name(path)});
 }
 

@@ -63,6 +63,32 @@ TEST_F(OpenStoreTest, AStoreBelongsToOneUnderWhateverName) {
   EXPECT_FALSE(std::filesystem::exists(link + "-owner"));
 }
 
+// It has no file to belong to anybody, and no log.
+TEST_F(OpenStoreTest, ADatabaseInMemoryIsNoFile) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  try {
+    (void)open_store("sqlite::memory:", {});
+    ADD_FAILURE() << "was opened";
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(error.bad_fields().front().field, "url");
+    EXPECT_TRUE(says(error.what(), "\"memory:\"")) << error.what();
+  }
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "nothing is left behind";
+}
+
+// As of some network file systems: it cannot share memory.
+TEST_F(OpenStoreTest, AFileSystemWithoutAWriteAheadLogIsRefused) {
+  try {
+    const SqliteStore store({.path = path(), .vfs = "unix-dotfile"});
+    FAIL() << "was opened";
+  } catch (const StoreFailure& failure) {
+    EXPECT_TRUE(says(failure.what(), "write-ahead log")) << failure.what();
+    EXPECT_TRUE(says(failure.what(), "keep it on a local file system")) << failure.what();
+  }
+}
+
 // What is written to by mapped memory must have its place, or a full disk ends the process.
 TEST_F(OpenStoreTest, TheOwnerFileHasAllOfItsBlocks) {
   const std::unique_ptr<Store> store = open_store(url(), {});

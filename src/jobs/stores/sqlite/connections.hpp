@@ -20,7 +20,8 @@ struct SqliteStore::Writer {
  private:
   // Before any statement is compiled.
   static Database& prepared(Database& opened) {
-    opened.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    opened.keep_log();
+    opened.run("PRAGMA synchronous = NORMAL");
     migrate(opened);
     return opened;
   }

@@ -89,6 +89,15 @@ std::string Database::word(const std::string& sql) {
   return statement.step() ? statement.text(0) : "";
 }
 
+// SQLite does without one rather than to fail: it only says what it does.
+void Database::keep_log() {
+  const std::string kept = word("PRAGMA journal_mode = WAL");
+  if (kept == "wal") return;
+  throw StoreFailure({.attempt = "open job store \"" + path_ + "\"",
+                      .reason = "it has no write-ahead log there (its journal is \"" + kept + "\")",
+                      .advice = "keep it on a local file system"});
+}
+
 std::int64_t Database::changes() const noexcept {
   return sqlite3_changes64(handle_);
 }

@@ -43,6 +43,10 @@ class Database {
   [[nodiscard]] std::int64_t number(const std::string& sql);
   [[nodiscard]] std::string word(const std::string& sql);
 
+  // From now on what is written goes to a log first. Throws StoreFailure also if there cannot be
+  // one where the file is.
+  void keep_log();
+
   // Rows that the last statement changed.
   [[nodiscard]] std::int64_t changes() const noexcept;
 
