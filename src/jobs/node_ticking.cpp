@@ -28,6 +28,10 @@ constexpr std::size_t kCrowd = 100;
 // What a clock may be off without having been set.
 constexpr std::chrono::milliseconds kClockStep{500};
 
+// A schedule waits for no more time to come again. What it enqueues for the second time then, its
+// ids tell.
+constexpr std::chrono::minutes kMostAhead{1};
+
 // "2026-11-17T03:00:00Z"
 std::string text_of(WallTime time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
@@ -70,8 +74,13 @@ void JobNode::run_schedules() {
   }
 }
 
-// Another node may have been first: then the id is taken, and nothing happens.
+// Another node may have been first: then the id is taken, and nothing happens. If the clock was
+// ahead for a while, the last time may be one that is yet to come.
 void JobNode::run_schedule(Schedule& schedule, WallTime now) {
+  if (schedule.last > now + kMostAhead) {
+    store_->correct(memo_of(schedule.name), as_number(now));
+    schedule.last = now;
+  }
   const std::vector<WallTime> due = due_runs(schedule.plan, {.last = schedule.last, .now = now},
                                              {.missed_runs = schedule.missed_runs});
   for (const WallTime time : due) {

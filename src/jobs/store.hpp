@@ -238,9 +238,10 @@ class Store {
   };
   [[nodiscard]] virtual Remains remains(JobSeq seq) = 0;
 
-  // A number under a name, for ever; the larger one stays.
+  // A number under a name, for ever; the larger one stays, unless that is to be corrected.
   [[nodiscard]] virtual std::optional<std::int64_t> recall(std::string_view name) = 0;
   virtual void remember(std::string_view name, std::int64_t number) = 0;
+  virtual void correct(std::string_view name, std::int64_t number) = 0;
 
   struct Page {
     JobSeq after = 0;  // those with a larger seq

@@ -174,6 +174,37 @@ TEST_F(JobModesTest, MissedRunsAreMadeUpForOrNot) {
   EXPECT_EQ(witness_.count("none@1970-01-01T04:00:00Z"), 1U);
 }
 
+// What it ran meanwhile it does not run again, and it goes on with the next one.
+TEST_F(JobModesTest, AScheduleGoesOnThoughTheClockWasAheadForAWhile) {
+  const TemporaryFolder folder;
+  const WallTime right = clock_.wall_now();
+  const auto open_hourly = [&] {
+    Jobs jobs = Jobs::open("sqlite:" + folder.file("jobs.db"),
+                           {.clock = &clock_, .mode = JobsMode::by_hand});
+    jobs.define<Note>("notes", naming());
+    jobs.schedule<Note>("hourly", {.pool = "notes", .cron = "0 * * * *", .event = {}});
+    jobs.start();
+    return jobs;
+  };
+  {
+    Jobs jobs = open_hourly();
+    clock_.set_wall(right + 48h);
+    EXPECT_EQ(jobs.run_due(), 1U);
+    clock_.set_wall(right + 30min);
+    EXPECT_EQ(jobs.run_due(), 0U);
+    clock_.set_wall(right + 1h);
+    EXPECT_EQ(jobs.run_due(), 1U);
+    clock_.set_wall(right + 48h);
+    EXPECT_EQ(jobs.run_due(), 0U);
+  }
+  clock_.set_wall(right + 2h);
+  (void)open_hourly().run_due();  // it learns what time it is
+  clock_.set_wall(right + 4h);
+  EXPECT_EQ(open_hourly().run_due(), 1U) << "and remembers it: what was missed is made up for";
+  EXPECT_EQ(witness_.seen(), (Words{"hourly@1970-01-03T00:00:00Z", "hourly@1970-01-01T01:00:00Z",
+                                    "hourly@1970-01-01T04:00:00Z"}));
+}
+
 TEST_F(JobModesTest, BadSchedulesAreRefused) {
   Jobs jobs = open(JobsMode::by_hand);
   jobs.define<Note>("notes", naming());

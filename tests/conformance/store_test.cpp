@@ -415,6 +415,8 @@ TEST_P(StoreTest, TheLargerNumberIsRemembered) {
   store().remember("nightly", 5);
   reopen();
   EXPECT_EQ(store().recall("nightly"), 7);
+  store().correct("nightly", 3);
+  EXPECT_EQ(store().recall("nightly"), 3) << "unless it was wrong";
 }
 
 // Everything that can be done, at random, against what is expected of it.

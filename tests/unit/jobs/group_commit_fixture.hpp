@@ -59,6 +59,9 @@ class TestStore final : public Store {
   void remember(std::string_view name, std::int64_t number) override {
     memory_.remember(name, number);
   }
+  void correct(std::string_view name, std::int64_t number) override {
+    memory_.correct(name, number);
+  }
   std::vector<FoundLetter> dead_letters(PoolNumber pool, const Page& page) override {
     return memory_.dead_letters(pool, page);
   }

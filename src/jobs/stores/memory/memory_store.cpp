@@ -157,6 +157,11 @@ void MemoryStore::remember(std::string_view name, std::int64_t number) {
   found->second = std::max(found->second, number);
 }
 
+void MemoryStore::correct(std::string_view name, std::int64_t number) {
+  const MutexLock lock(mutex_);
+  memos_[std::string(name)] = number;
+}
+
 std::vector<Store::FoundLetter> MemoryStore::dead_letters(PoolNumber pool, const Page& page) {
   const MutexLock lock(mutex_);
   std::vector<FoundLetter> letters;

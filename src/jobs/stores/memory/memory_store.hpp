@@ -30,6 +30,7 @@ class MemoryStore final : public Store {
   Remains remains(JobSeq seq) override;
   std::optional<std::int64_t> recall(std::string_view name) override;
   void remember(std::string_view name, std::int64_t number) override;
+  void correct(std::string_view name, std::int64_t number) override;
   std::vector<FoundLetter> dead_letters(PoolNumber pool, const Page& page) override;
   Pruned prune(const Retention& retention, WallTime now, const Page& page) override;
   std::vector<WholePool> all_pools() override;

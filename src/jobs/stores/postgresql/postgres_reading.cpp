@@ -181,6 +181,14 @@ void PostgresStore::remember(std::string_view name, std::int64_t number) {
       Parameters().add(name).add(number));
 }
 
+void PostgresStore::correct(std::string_view name, std::int64_t number) {
+  const MutexLock lock(reading_);
+  (void)reader_.ask(
+      "INSERT INTO muster.memo VALUES($1, $2)"
+      " ON CONFLICT (name) DO UPDATE SET number = excluded.number",
+      Parameters().add(name).add(number));
+}
+
 std::vector<Store::FoundLetter> PostgresStore::dead_letters(PoolNumber pool, const Page& page) {
   const MutexLock lock(reading_);
   const Rows rows = reader_.ask(

@@ -59,6 +59,7 @@ struct SqliteStore::Writer {
   Statement remember{database,
                      "INSERT INTO memo(name, number) VALUES(?1, ?2)"
                      " ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"};
+  Statement correct{database, "INSERT OR REPLACE INTO memo(name, number) VALUES(?1, ?2)"};
   Statement fail{database,
                  "INSERT OR REPLACE INTO failure(seq, attempt, kind, at, what)"
                  " VALUES(?1, ?2, ?3, ?4, ?5)"};

@@ -363,12 +363,20 @@ void SqliteStore::need(JobSeq seq) {
 }
 
 void SqliteStore::remember(std::string_view name, std::int64_t number) {
+  write_memo(&Writer::remember, name, number);
+}
+
+void SqliteStore::correct(std::string_view name, std::int64_t number) {
+  write_memo(&Writer::correct, name, number);
+}
+
+void SqliteStore::write_memo(Statement Writer::* how, std::string_view name, std::int64_t number) {
   {
     const MutexLock lock(writing_);
     const MutexLock noting(noting_);
     transact([&] {
       writing_.is_held();
-      writer_->remember.bind(1, name).bind(2, number).run();
+      ((*writer_).*how).bind(1, name).bind(2, number).run();
     });
   }
   sync();

@@ -60,6 +60,7 @@ class SqliteStore final : public Store {
   Remains remains(JobSeq seq) override;
   std::optional<std::int64_t> recall(std::string_view name) override;
   void remember(std::string_view name, std::int64_t number) override;
+  void correct(std::string_view name, std::int64_t number) override;
   std::vector<FoundLetter> dead_letters(PoolNumber pool, const Page& page) override;
   Pruned prune(const Retention& retention, WallTime now, const Page& page) override;
   std::vector<WholePool> all_pools() override;
@@ -136,6 +137,7 @@ class SqliteStore final : public Store {
   bool judge(const Verdict& verdict) MUSTER_REQUIRES(writing_);
   void pause(const PauseChange& change) MUSTER_REQUIRES(writing_);
   void count_processed(const StoreBatch& batch) MUSTER_REQUIRES(writing_);
+  void write_memo(Statement Writer::* how, std::string_view name, std::int64_t number);
   void remember_highest() MUSTER_REQUIRES(writing_, noting_);
   void forget_ended(JobSeq seq) MUSTER_REQUIRES(writing_);
   std::size_t prune_ended(JobState state, const PruneSpan& span) MUSTER_REQUIRES(writing_);
