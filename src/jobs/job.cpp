@@ -48,9 +48,9 @@ SharedStore::~SharedStore() = default;
 Over what_is_over(const Retention& retention, const JobRecord& job, WallTime now) {
   if (job.state == JobState::available) return Over::nothing;
   const Duration age = now - job.at;
-  if (job.state == JobState::dead) return age > retention.dead ? Over::all : Over::nothing;
-  if (age > std::max(retention.ids, retention.completed)) return Over::all;
-  return age > retention.completed ? Over::contents : Over::nothing;
+  const Duration kept = job.state == JobState::dead ? retention.dead : retention.completed;
+  if (age > std::max(retention.ids, kept)) return Over::all;
+  return age > kept ? Over::contents : Over::nothing;
 }
 
 }  // namespace muster

@@ -237,7 +237,7 @@ class JobNode final : private GroupCommit::Listener {
   [[nodiscard]] WaitingJob for_lane(WaitingJob job) const;
   static bool wait_changed(Pool& pool, Time deadline);  // false: the deadline has passed
   NewJob new_job(Pool& pool, EncodedJob job, WallTime now);
-  [[nodiscard]] static NewJob make_job(const Pool& pool, EncodedJob job, WallTime now);
+  [[nodiscard]] NewJob make_job(const Pool& pool, EncodedJob job, WallTime now) const;
   static void take_turns(Pool& pool, std::span<NewJob> jobs);  // has its lock
   bool enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<Inserted>& inserted);
   bool note_pending(Pool& pool, std::span<const NewJob> jobs);  // has its lock

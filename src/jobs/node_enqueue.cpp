@@ -78,8 +78,14 @@ void JobNode::take_turns(Pool& pool, std::span<NewJob> jobs) {
 }
 
 // Without its turn.
-NewJob JobNode::make_job(const Pool& pool, EncodedJob job, WallTime now) {
+NewJob JobNode::make_job(const Pool& pool, EncodedJob job, WallTime now) const {
   check(pool, job);
+  const Duration known = std::max(options_.retention.ids, options_.retention.completed);
+  if (job.unique_for && *job.unique_for > known) {
+    throw InvalidArgument({"unique_for", std::to_string(job.unique_for->count()) + " ns",
+                           "must be at most as long as ids are kept (keep_ids): " +
+                               std::to_string(known.count()) + " ns"});
+  }
   const auto in = [now](Duration delay) {
     return now + std::chrono::duration_cast<WallTime::duration>(delay);
   };

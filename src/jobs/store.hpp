@@ -169,7 +169,8 @@ struct Retention {
   Duration dead = Duration::max();
 };
 
-// What of a job that is in its final state may be let go by now.
+// What of a job that is in its final state may be let go by now. A dead letter without its contents
+// is a cancelled job.
 enum class Over { nothing, contents, all };
 [[nodiscard]] Over what_is_over(const Retention& retention, const JobRecord& job, WallTime now);
 

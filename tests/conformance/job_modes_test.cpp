@@ -220,6 +220,82 @@ TEST_F(JobModesTest, BadSchedulesAreRefused) {
   EXPECT_THROW(jobs.schedule<Note>("d", good), InvalidArgument) << "too late";
 }
 
+class IdsTest : public JobPoolTest {
+ protected:
+  // What is over is looked for all the time; how old it is this clock says.
+  JobClient<Note> open_with(const JobsOptions& options) {
+    JobsOptions all = options;
+    all.clock = &clock_;
+    all.prune_every = 1ms;
+    reopen(all);
+    const auto client = jobs_->define<Note>("notes", noting());
+    jobs_->start();
+    return client;
+  }
+  ~IdsTest() override { jobs_.reset(); }  // before its clock
+
+  FakeClock clock_;
+};
+
+TEST_P(IdsTest, AnIdIsTakenUntilItIsNotKeptAnyLonger) {
+  const auto client = open_with({.keep_completed = 1h, .keep_ids = 10h});
+  for (const char* const id : {"old", "young"}) {
+    EXPECT_TRUE(client.enqueue({.id = id, .event = {}}).created);
+    ASSERT_EQ(client.drain(20s), DrainOutcome::drained);
+    clock_.advance(1h);
+  }
+  clock_.advance(7h + 59min);
+  EXPECT_FALSE(client.enqueue({.id = "old", .event = {}}).created);
+  for (const char* const id : {"old", "young"}) {
+    clock_.advance(2min);
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!client.enqueue({.id = id, .event = {}}).created) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << id << " is not let go of";
+    }
+    EXPECT_FALSE(client.enqueue({.id = "young", .event = {}}).created) << "too early, or just now";
+    clock_.advance(58min);
+  }
+}
+
+TEST_P(IdsTest, ALetterThatIsLetGoOfLeavesItsIdForAsLongAsOthers) {
+  JobsOptions options{.keep_completed = 1h, .keep_ids = 10h, .keep_dead = 2h};
+  options.clock = &clock_;
+  options.prune_every = 1ms;
+  reopen(options);
+  Config config = noting();
+  config.retry = at_once(1);
+  config.execute = [](JobContext&, const Note&) { throw std::runtime_error("dead"); };
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  EXPECT_TRUE(client.enqueue({.id = "a", .event = {}}).created);
+  ASSERT_EQ(client.drain(20s), DrainOutcome::drained);
+  clock_.advance(2h + 1min);
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (!client.dead_letters().empty()) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  EXPECT_FALSE(client.enqueue({.id = "a", .event = {}}).created);
+  EXPECT_FALSE(client.replay("a"));
+  clock_.advance(8h);
+  while (!client.enqueue({.id = "a", .event = {}}).created) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  }
+}
+
+TEST_P(IdsTest, AnIdCannotBeUniqueForLongerThanItIsKept) {
+  const auto client = open_with({.keep_completed = 1h, .keep_ids = 10h});
+  EXPECT_TRUE(client.enqueue({.id = "a", .event = {}, .unique_for = 10h}).created);
+  try {
+    client.enqueue({.id = "b", .event = {}, .unique_for = 10h + 1ns});
+    FAIL() << "was accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(error.bad_fields().at(0).field, "unique_for");
+    EXPECT_EQ(error.bad_fields().at(0).value, "36000000000001 ns");
+    EXPECT_NE(error.bad_fields().at(0).rule.find("keep_ids"), std::string::npos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, IdsTest, ::testing::Values("memory", "sqlite"),
+                         [](const auto& store) { return std::string(store.param); });
+
 class ScheduleTest : public JobPoolTest {};
 
 // Every second, by the real clock.

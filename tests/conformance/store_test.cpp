@@ -350,6 +350,29 @@ TEST_P(StoreTest, WhatIsOverGoesInTwoSteps) {
   EXPECT_EQ(waiting(), (Words{"waits"}));
 }
 
+TEST_P(StoreTest, ALetterThatIsLetGoOfIsCancelledAndItsIdKnown) {
+  const JobSeq dead = insert(job("dead"));
+  settle({.seq = dead,
+          .state = JobState::dead,
+          .attempts = 1,
+          .at = at(100),
+          .error = AttemptError{.attempt = 1, .what = "no"},
+          .log = "tried\n"});
+  const Retention retention{.completed = 5s, .ids = 100s, .dead = 10s};
+  EXPECT_EQ(store().prune(retention, at(109), {}).removed, 0U);
+  EXPECT_EQ(store().prune(retention, at(111), {}).removed, 1U);
+  EXPECT_TRUE(store().dead_letters(pool_, {}).empty());
+  EXPECT_EQ(store().find(pool_, "dead")->state, JobState::cancelled);
+  EXPECT_EQ(store().remains(dead).log, std::nullopt);
+  const WholeJob left = store().all_jobs({}).at(0);
+  EXPECT_EQ(left.event, std::nullopt);
+  EXPECT_TRUE(left.errors.empty());
+  EXPECT_FALSE(insert(std::vector{job("dead")})[0].created);
+  EXPECT_EQ(store().prune(retention, at(199), {}).removed, 0U) << "nothing is left to let go";
+  EXPECT_EQ(store().prune(retention, at(201), {}).removed, 1U);
+  EXPECT_FALSE(store().find(pool_, "dead"));
+}
+
 TEST_P(StoreTest, ANumberIsNotGivenOutTwiceThoughItsJobIsGone) {
   const JobSeq first = insert(job("a"));
   settle({.seq = first, .at = at(1)});

@@ -30,7 +30,7 @@ struct EnqueueOptions {
   std::optional<Duration> delay = {};
 
   // The same id is accepted again so long after it was enqueued, if its job is over by then and is
-  // no dead letter. From 0 on; unset: as long as its record is kept.
+  // no dead letter. From 0 to JobsOptions::keep_ids; unset: as long as its record is kept.
   std::optional<Duration> unique_for = {};
 };
 

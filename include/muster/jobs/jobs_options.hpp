@@ -54,6 +54,7 @@ struct JobsOptions {
   Duration keep_completed = std::chrono::hours(24);
   Duration keep_ids = std::chrono::hours(7 * 24);
 
+  // Dead letters; then they are cancelled jobs, of which the id is known as long as of others.
   // Unset: until they are replayed or discarded.
   std::optional<Duration> keep_dead = {};
 

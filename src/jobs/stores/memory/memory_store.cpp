@@ -195,8 +195,10 @@ Store::Pruned MemoryStore::prune(const Retention& retention, WallTime now, const
         break;
       case Over::contents:
         pruned.removed += job.event ? 1 : 0;
+        if (job.record.state == JobState::dead) job.record.state = JobState::cancelled;
         job.event.reset();
         job.remains = {};
+        job.errors.clear();
         ++place;
         break;
       case Over::all:

@@ -23,10 +23,11 @@ notes AS (DELETE FROM muster.note USING old WHERE note.seq = old.seq),
 failures AS (DELETE FROM muster.failure USING old WHERE failure.seq = old.seq)
 SELECT count(*) FROM old)";
 
-// The same, but not what ended before $4: that is removed anyhow.
+// The same, but not what ended before $4: that is removed anyhow. A dead letter (2) is cancelled.
 constexpr std::string_view kEmptyEnded = R"(
 WITH old AS (
-  UPDATE muster.ended SET emptied = true WHERE seq IN (
+  UPDATE muster.ended SET emptied = true, state = CASE state WHEN 2 THEN 3 ELSE state END
+  WHERE seq IN (
     SELECT seq FROM muster.ended WHERE state = ANY($3) AND NOT emptied AND at < $1
     AND at >= $4 LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING seq),
@@ -221,12 +222,15 @@ std::vector<Store::FoundLetter> PostgresStore::dead_letters(PoolNumber pool, con
 Store::Pruned PostgresStore::prune(const Retention& retention, WallTime now, const Page& page) {
   const std::int64_t emptied = older_than(now, retention.completed);
   const std::int64_t gone = older_than(now, std::max(retention.completed, retention.ids));
+  const std::int64_t dead_emptied = older_than(now, retention.dead);
+  const std::int64_t dead_gone = older_than(now, std::max(retention.dead, retention.ids));
   const std::vector<std::int64_t> dead{static_cast<std::int64_t>(JobState::dead)};
   const std::vector<std::int64_t> others{static_cast<std::int64_t>(JobState::completed),
                                          static_cast<std::int64_t>(JobState::cancelled)};
   const auto limit = static_cast<std::int64_t>(page.limit);
-  const std::array<Query, 5> queries{
-      Query{kRemoveEnded, Parameters().add(older_than(now, retention.dead)).add(limit).add(dead)},
+  const std::array<Query, 6> queries{
+      Query{kRemoveEnded, Parameters().add(dead_gone).add(limit).add(dead)},
+      Query{kEmptyEnded, Parameters().add(dead_emptied).add(limit).add(dead).add(dead_gone)},
       Query{kRemoveEnded, Parameters().add(gone).add(limit).add(others)},
       Query{kRemoveCompleted, Parameters().add(gone).add(limit)},
       Query{kEmptyEnded, Parameters().add(emptied).add(limit).add(others).add(gone)},

@@ -90,7 +90,9 @@ struct SqliteStore::Writer {
   Statement remove{database, "DELETE FROM job WHERE seq BETWEEN ?1 AND ?2"};
   Statement empty{database, "UPDATE job SET event = NULL WHERE seq BETWEEN ?1 AND ?2"};
   Statement remove_ended{database, "DELETE FROM ended WHERE seq = ?1"};
-  Statement empty_ended{database, "UPDATE ended SET emptied = 1 WHERE seq = ?1"};
+  Statement empty_ended{database,
+                        "UPDATE ended SET emptied = 1,"
+                        " state = CASE state WHEN 2 THEN 3 ELSE state END WHERE seq = ?1"};
   Statement remove_completed{database, "DELETE FROM completed WHERE number = ?1"};
   Statement empty_completed{database, "UPDATE completed SET emptied = 1 WHERE number = ?1"};
   Statement remember_highest{database, "UPDATE highest SET seq = max(seq, ?1)"};

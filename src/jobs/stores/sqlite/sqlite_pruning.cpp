@@ -70,6 +70,7 @@ void SqliteStore::remember_highest() {
 Store::Pruned SqliteStore::prune(const Retention& retention, WallTime now, const Page& page) {
   const auto most = static_cast<std::int64_t>(page.limit);
   const std::int64_t dead = older_than(now, retention.dead);
+  const std::int64_t dead_gone = older_than(now, std::max(retention.dead, retention.ids));
   const std::int64_t gone = older_than(now, std::max(retention.completed, retention.ids));
   const std::int64_t empty = older_than(now, retention.completed);
   const PruneSpan removed{.from = 0, .before = gone, .most = most, .removes = true};
@@ -81,7 +82,9 @@ Store::Pruned SqliteStore::prune(const Retention& retention, WallTime now, const
     writing_.is_held();
     noting_.is_held();
     const std::array counts{
-        prune_ended(JobState::dead, {.from = 0, .before = dead, .most = most, .removes = true}),
+        prune_ended(JobState::dead,
+                    {.from = 0, .before = dead_gone, .most = most, .removes = true}),
+        prune_ended(JobState::dead, {.from = dead_gone, .before = dead, .most = most}),
         prune_ended(JobState::completed, removed),
         prune_ended(JobState::cancelled, removed),
         prune_completed(removed),
