@@ -55,9 +55,9 @@ void PostgresStore::renew_lease() {
   const NodeNumber node = node_.load(relaxed);                   // relaxed: looked at there
   if (node == 0 || asked < until - options_.lease / 2) return;
   const MutexLock lock(writing_);
-  const Rows row = writer_.run(
-      "UPDATE muster.node SET beat = clock_timestamp() WHERE number = $1 AND NOT dead",
-      Parameters().add(node));
+  const Rows row =
+      writer_.run("UPDATE muster.node SET beat = clock_timestamp() WHERE number = $1 AND NOT dead",
+                  Parameters().add(node));
   if (row.touched() == 1) note_lease(asked);
 }
 
@@ -99,10 +99,12 @@ void PostgresStore::find_horizon(bool is_new) {
   }
 }
 
-// Before anything is asked, so that no change is missed in between.
+// Before anything is asked, so that no change is missed in between. Not behind a pooler: what its
+// session hears does not come here, and it would go on to listen for whomever it is lent to next.
 void PostgresStore::listen() {
   if (watcher_.is_open() && listens_on_ == watcher_.generation()) return;
-  (void)watcher_.run("LISTEN muster");
+  if (!watcher_.is_open()) (void)watcher_.run("SELECT");  // connects
+  if (watcher_.is_direct()) (void)watcher_.run("LISTEN muster");
   listens_on_ = watcher_.generation();
 }
 
@@ -110,8 +112,7 @@ bool PostgresStore::may_run(const RunPool& pool, NodeNumber node) {
   if (std::ranges::find(runs_pools_, pool.number) != runs_pools_.end()) return true;
   const std::array<Query, 3> queries{
       Query{kLockPool, Parameters().add(pool.number)},
-      Query{kChangeConcurrency,
-            Parameters().add(pool.number).add(std::int64_t{pool.concurrency})},
+      Query{kChangeConcurrency, Parameters().add(pool.number).add(std::int64_t{pool.concurrency})},
       Query{"UPDATE muster.node SET pools = array_append(pools, $2) WHERE number = $1 AND NOT dead"
             " AND EXISTS (SELECT FROM muster.pool WHERE pool.number = $2 AND concurrency = $3)",
             Parameters().add(node).add(pool.number).add(std::int64_t{pool.concurrency})}};
