@@ -10,6 +10,8 @@
 #include <utility>
 
 #include <muster/base/log.hpp>
+#include <muster/base/random.hpp>
+#include <muster/policy/retry.hpp>
 
 #include "jobs/node.hpp"
 #include "jobs/node_pool.hpp"
@@ -20,8 +22,11 @@ namespace {
 // Without a hint; hints can be lost, and some poolers swallow all of them.
 constexpr std::chrono::milliseconds kPollEvery{200};
 
-// After the store could not be reached.
-constexpr std::chrono::milliseconds kPauseAfterFailure{200};
+// After the store could not be reached, for the first time and at most; and by how much longer, at
+// random: many nodes lose it at the same moment.
+constexpr std::chrono::milliseconds kFirstPause{200};
+constexpr std::chrono::milliseconds kLongestPause{1000};
+constexpr double kPauseJitter = 0.5;
 
 constexpr std::size_t kLettersAtOnce = 1000;
 
@@ -33,7 +38,9 @@ constexpr std::size_t kCarefulJobs = 1025;
 
 void JobNode::watch() {
   Time next_beat{};
-  bool was_well = true;
+  unsigned failures = 0;  // in a row
+  const RetryDelay delay = exponential(kFirstPause, kLongestPause);
+  Random random(static_cast<std::uint64_t>(real_clock().now().time_since_epoch().count()));
   // sync(watch-stops): pairs with the store in stop().
   while (!watch_stops_.load(acquire)) {
     Duration pause = kPollEvery;
@@ -48,16 +55,17 @@ void JobNode::watch() {
       // If that takes long, there is an old transaction that makes us look at much again and again.
       const Duration took = real_clock().now() - before;
       pause = std::max<Duration>(kPollEvery, 2 * took);
-      was_well = true;
+      failures = 0;
       // relaxed: a hint.
       if (shared_->await(std::min(pause, next_beat - real_clock().now()))) {
         beats_soon_.store(true, relaxed);  // relaxed: a hint
       }
     } catch (const StoreFailure& failure) {
-      if (was_well) MUSTER_LOG(LogLevel::error, "cannot ask for new jobs: " << failure.what());
-      was_well = false;
+      if (failures++ == 0) {
+        MUSTER_LOG(LogLevel::error, "cannot ask for new jobs: " << failure.what());
+      }
       next_beat = {};
-      std::this_thread::sleep_for(kPauseAfterFailure);
+      std::this_thread::sleep_for(delay.after(failures) * (1 + kPauseJitter * random.real()));
     }
   }
   watch_ended_.store(true, release);  // sync(watch-ended): pairs with the load in stop()

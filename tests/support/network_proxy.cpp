@@ -183,6 +183,11 @@ std::uint64_t NetworkProxy::bytes_to_server() const {
   return bytes_to_server_;
 }
 
+std::uint64_t NetworkProxy::connections() const {
+  const MutexLock lock(mutex_);
+  return accepted_;
+}
+
 bool NetworkProxy::wait_until_answer_dropped(Duration at_most) {
   const Time deadline = std::chrono::steady_clock::now() + at_most;
   const MutexLock lock(mutex_);
@@ -245,6 +250,7 @@ void NetworkProxy::accept_clients() {
     FileDescriptor client(
         ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!client) return;
+    ++accepted_;
     FileDescriptor server = make_socket();
     MUSTER_ASSERT(static_cast<bool>(server), "no socket is left", errno);
     send_without_delay(client);

@@ -60,6 +60,9 @@ class NetworkProxy {
   // All that ever passed.
   [[nodiscard]] std::uint64_t bytes_to_server() const MUSTER_EXCLUDES(mutex_);
 
+  // Clients that ever came, whether there was a server for them or not.
+  [[nodiscard]] std::uint64_t connections() const MUSTER_EXCLUDES(mutex_);
+
   // Whether an answer was lost since drop_answers() or cut_after_bytes_to_server(), within that
   // time: then the server has done what it was asked for.
   bool wait_until_answer_dropped(Duration at_most) MUSTER_EXCLUDES(mutex_);
@@ -98,6 +101,7 @@ class NetworkProxy {
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<std::uint64_t> bytes_left_ MUSTER_GUARDED_BY(mutex_);
   std::uint64_t bytes_to_server_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::uint64_t accepted_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool answer_dropped_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 

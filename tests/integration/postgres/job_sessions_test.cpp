@@ -29,5 +29,27 @@ TEST_F(JobSessionsTest, NobodyListensOnASessionThatIsAPoolers) {
   nodes_.clear();  // before its pooler
 }
 
+// Nobody else uses its connections.
+TEST_F(JobSessionsTest, AServerThatIsGoneIsAskedForMoreAndMoreSeldom) {
+  constexpr std::uint64_t kAttempts = 5;
+  NetworkProxy proxy(cluster().port());
+  Node& node = *nodes_.emplace_back(std::make_unique<Node>(with_port(url_, proxy.port()), config(1),
+                                                           JobsOptions{.lease = kLease}));
+  node.jobs.start();
+  EXPECT_TRUE(are_shares("1", kLong)) << shares();
+  const std::uint64_t before = proxy.connections();
+  const Time begin = real_clock().now();
+  cluster().kill_server();
+  EXPECT_TRUE(eventually([&] { return proxy.connections() >= before + kAttempts; }));
+  const Duration took = real_clock().now() - begin;
+  cluster().start();
+  EXPECT_GE(took, 200ms + 400ms + 800ms + 1s);
+  EXPECT_TRUE(eventually([&] {
+    return ask("SELECT count(*) FROM pg_stat_activity"
+               " WHERE datname = current_database()") > "1";
+  })) << "it has not come back";
+  nodes_.clear();  // before its network
+}
+
 }  // namespace
 }  // namespace muster::testing
