@@ -29,6 +29,33 @@ TEST_F(JobSessionsTest, NobodyListensOnASessionThatIsAPoolers) {
   nodes_.clear();  // before its pooler
 }
 
+// A trigger notes how each job was committed.
+TEST_F(JobSessionsTest, WhatIsSyncedIsSoWhateverTheDatabasePrefers) {
+  (void)node(1);  // makes the tables
+  EXPECT_EQ(ask("CREATE TABLE noted(id text, setting text);"
+                "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                " INSERT INTO noted VALUES(new.id, current_setting('synchronous_commit'));"
+                " RETURN NULL; END $$;"
+                "CREATE TRIGGER note AFTER INSERT ON muster.job FOR EACH ROW"
+                " EXECUTE FUNCTION note()"),
+            "");
+  for (const std::string setting : {"off", "local"}) {
+    const std::string database = url_.substr(url_.rfind('/') + 1);
+    EXPECT_EQ(ask("ALTER DATABASE " + database + " SET synchronous_commit = " + setting), "");
+    const PgBouncer bouncer(cluster().port());  // and its sessions
+    for (const std::string& url : {url_, with_port(url_, bouncer.port())}) {
+      EXPECT_EQ(ask("DELETE FROM noted; DELETE FROM muster.waiting; DELETE FROM muster.job"), "");
+      const Node client(url, config(1), {.lease = kLease});
+      for (const char* const id : {"s1", "s2"}) (void)client.client.enqueue({.id = id});
+      (void)client.client.enqueue({.id = "w"}, Durability::written);
+      const std::string synced = setting == "off" ? "on" : setting;
+      EXPECT_EQ(ask("SELECT string_agg(id || ' ' || setting, ', ' ORDER BY id) FROM noted"),
+                "s1 " + synced + ", s2 " + synced + ", w off")
+          << setting << " at " << url;
+    }
+  }
+}
+
 // Nobody else uses its connections.
 TEST_F(JobSessionsTest, AServerThatIsGoneIsAskedForMoreAndMoreSeldom) {
   constexpr std::uint64_t kAttempts = 5;

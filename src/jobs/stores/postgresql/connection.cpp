@@ -284,6 +284,11 @@ std::string Connection::settings(Duration timeout, bool is_local) {
        {"jit", "enable_hashjoin", "enable_mergejoin", "enable_seqscan", "enable_bitmapscan"}) {
     set(name, "off");
   }
+  // A commit that is not waited for is for the batch to choose. More than "on" stays.
+  sql +=
+      ", set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+      " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, ";
+  sql += is_local ? "true)" : "false)";
   return sql;
 }
 

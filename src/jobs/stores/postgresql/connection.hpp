@@ -162,7 +162,8 @@ class Connection {
   [[nodiscard]] bool is_direct() const noexcept { return is_open() && is_direct_; }
 
   // To be set in a transaction of a connection that is not direct. Rows are named by their keys:
-  // never look through all that wait to find them, and compile nothing for that.
+  // never look through all that wait to find them, and compile nothing for that. What is committed
+  // is synced.
   [[nodiscard]] static std::string settings(Duration timeout, bool is_local);
 
   // How often it was made.
