@@ -44,7 +44,7 @@ void Lane::announce_head(Partition& partition) {
   }
   if (partition.head == kNowhere) {
     partition.tail = kNowhere;
-  } else if (!partition.is_busy && partition.blocked_by == 0) {
+  } else if (!partition.is_busy && partition.blocked_by.empty()) {
     announce(partition.head);
   }
 }
@@ -75,20 +75,19 @@ void Lane::insert_by_priority(Partition& partition, Place place) {
   Place before = kNowhere;
   if (less_urgent != last.begin()) {
     before = std::prev(less_urgent)->second;
-  } else if (partition.head != kNowhere && nodes_[partition.head].is_again) {
-    before = partition.head;
-  }
-  if (before == kNowhere) {
-    nodes_[place].next = partition.head;
-    partition.head = place;
-    if (partition.tail == kNowhere) partition.tail = place;
-    if (!partition.is_busy && partition.blocked_by == 0) announce(place);
   } else {
-    nodes_[place].next = nodes_[before].next;
-    nodes_[before].next = place;
-    if (partition.tail == before) partition.tail = place;
+    before = last_in_front(partition, std::numeric_limits<JobSeq>::max());
   }
+  insert_behind(partition, before, place);
+  if (partition.head == place) announce_head(partition);
   last[priority] = place;
+}
+
+// kNowhere: in front of all.
+void Lane::insert_behind(Partition& partition, Place before, Place place) {
+  Place& link = before == kNowhere ? partition.head : nodes_[before].next;
+  nodes_[place].next = std::exchange(link, place);
+  if (partition.tail == before) partition.tail = place;
 }
 
 // The head of the list.
@@ -116,7 +115,7 @@ bool Lane::is_current(const Candidate& candidate) const {
   if (node.job.run_at != candidate.run_at) return false;
   if (!node.job.partition) return true;
   const Partition& partition = partitions_.at(*node.job.partition);
-  return partition.head == candidate.place && !partition.is_busy && partition.blocked_by == 0;
+  return partition.head == candidate.place && !partition.is_busy && partition.blocked_by.empty();
 }
 
 void Lane::drop_old(Ready& ready) const {
@@ -173,44 +172,41 @@ void Lane::forget_if_over(PartitionHash key) {
   if (found == partitions_.end()) return;
   const Partition& partition = found->second;
   const bool is_over =
-      partition.head == kNowhere && !partition.is_busy && partition.blocked_by == 0;
+      partition.head == kNowhere && !partition.is_busy && partition.blocked_by.empty();
   if (is_over) partitions_.erase(found);
 }
 
 void Lane::block(PartitionHash partition, JobSeq dead) {
   Partition& blocked = partitions_[partition];
   blocked.is_busy = false;
-  blocked.blocked_by = dead;
+  if (!is_blocked_by(partition, dead)) blocked.blocked_by.push_back(dead);
 }
 
-JobSeq Lane::blocked_by(PartitionHash partition) const {
+bool Lane::is_blocked_by(PartitionHash partition, JobSeq dead) const {
   const auto found = partitions_.find(partition);
-  return found == partitions_.end() ? 0 : found->second.blocked_by;
+  return found != partitions_.end() &&
+         std::ranges::find(found->second.blocked_by, dead) != found->second.blocked_by.end();
 }
 
 std::vector<std::pair<PartitionHash, JobSeq>> Lane::blocked() const {
   std::vector<std::pair<PartitionHash, JobSeq>> all;
   for (const auto& [key, partition] : partitions_) {
-    if (partition.blocked_by != 0) all.emplace_back(key, partition.blocked_by);
+    for (const JobSeq dead : partition.blocked_by) all.emplace_back(key, dead);
   }
   return all;
 }
 
-void Lane::unblock(PartitionHash partition, const std::optional<WaitingJob>& first) {
+void Lane::unblock(PartitionHash partition, JobSeq dead,
+                   const std::optional<WaitingJob>& replayed) {
   Partition& blocked = partitions_[partition];
-  if (blocked.blocked_by == 0) {
+  if (std::erase(blocked.blocked_by, dead) == 0) {
     forget_if_over(partition);
-    if (first) add(*first);
+    if (replayed) add(*replayed);
     return;
   }
-  blocked.blocked_by = 0;
-  if (first) {
-    blocked.is_busy = true;
-    retry(*first);
-  } else {
-    announce_head(blocked);
-    forget_if_over(partition);
-  }
+  if (replayed) insert_in_front(blocked, put(*replayed));
+  announce_head(blocked);
+  forget_if_over(partition);
 }
 
 void Lane::shift_retries(Duration by) {
@@ -240,12 +236,24 @@ void Lane::retry(const WaitingJob& job) {
   Partition& partition = partitions_.at(*job.partition);
   MUSTER_ASSERT(partition.is_busy);
   partition.is_busy = false;
+  insert_in_front(partition, place);
+  announce_head(partition);
+}
+
+// Of those that stay in front, the last that is older; kNowhere: there is none.
+Lane::Place Lane::last_in_front(const Partition& partition, JobSeq seq) const {
+  Place last = kNowhere;
+  for (Place place = partition.head; place != kNowhere; place = nodes_[place].next) {
+    if (!nodes_[place].is_again || nodes_[place].job.seq > seq) break;
+    last = place;
+  }
+  return last;
+}
+
+void Lane::insert_in_front(Partition& partition, Place place) {
   ++partition.jobs;
   nodes_[place].is_again = true;
-  nodes_[place].next = partition.head;
-  partition.head = place;
-  if (partition.tail == kNowhere) partition.tail = place;
-  announce_head(partition);
+  insert_behind(partition, last_in_front(partition, nodes_[place].job.seq), place);
 }
 
 std::optional<WaitingJob> Lane::remove(JobSeq seq) {

@@ -66,13 +66,14 @@ class Lane {
   void retry(const WaitingJob& job);
 
   // A partition waits, whatever is in it: this job of it, which was taken or never was here, is a
-  // dead letter.
+  // dead letter. There may be several.
   void block(PartitionHash partition, JobSeq dead);
-  [[nodiscard]] JobSeq blocked_by(PartitionHash partition) const;  // 0: nobody
-  [[nodiscard]] std::vector<std::pair<PartitionHash, JobSeq>> blocked() const;
+  [[nodiscard]] bool is_blocked_by(PartitionHash partition, JobSeq dead) const;
+  [[nodiscard]] std::vector<std::pair<PartitionHash, JobSeq>> blocked() const;  // by each
 
-  // It goes on; with `first`, that one is in front. Of a partition that is not blocked: adds it.
-  void unblock(PartitionHash partition, const std::optional<WaitingJob>& first);
+  // This one does not block it any more; when none does, it goes on. `replayed`: that very job, in
+  // front, behind others that are replayed and older. If it did not block: that is added.
+  void unblock(PartitionHash partition, JobSeq dead, const std::optional<WaitingJob>& replayed);
 
   // Retries wait so much longer, or shorter: somebody has set the clock.
   void shift_retries(Duration by);
@@ -129,8 +130,8 @@ class Lane {
     Place head = kNowhere;
     Place tail = kNowhere;
     bool is_busy = false;  // one of its jobs is being run
-    JobSeq blocked_by = 0;
     std::uint32_t jobs = 0;
+    std::vector<JobSeq> blocked_by;
     std::unique_ptr<std::map<int, Place, std::greater<>>> last;  // of each priority, if it decides
   };
 
@@ -164,6 +165,9 @@ class Lane {
   void drop_old(Ready& ready) const;
   [[nodiscard]] WaitingJob take_from(Ready& ready);
   void insert_by_priority(Partition& partition, Place place);
+  [[nodiscard]] Place last_in_front(const Partition& partition, JobSeq seq) const;
+  void insert_behind(Partition& partition, Place before, Place place);
+  void insert_in_front(Partition& partition, Place place);
   void leave_list(Partition& partition, Place place);
   void forget_if_over(PartitionHash key);
 

@@ -385,9 +385,11 @@ void JobNode::unblock(Pool& pool, const JobRecord& record, bool is_replayed) {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[home];
     // In a shared store a job that is replayed comes with the next poll.
-    if (instance.is_held && !is_replayed) instance.lane.unblock(*job.partition, std::nullopt);
+    if (instance.is_held && !is_replayed) {
+      instance.lane.unblock(*job.partition, job.seq, std::nullopt);
+    }
     if (shared_ == nullptr && is_replayed) {
-      instance.lane.unblock(*job.partition, for_lane(job));
+      instance.lane.unblock(*job.partition, job.seq, for_lane(job));
     }
   }
   wake(pool, home);

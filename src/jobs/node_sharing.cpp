@@ -163,7 +163,7 @@ void JobNode::release_partitions(Pool& pool) {
       for (const auto& [partition, seq] : instance.lane.blocked()) {
         const bool is_over =
             blocking.contains(seq) && !dead.contains(seq) && !pool.taken.contains(seq);
-        if (is_over) instance.lane.unblock(partition, std::nullopt);
+        if (is_over) instance.lane.unblock(partition, seq, std::nullopt);
       }
     }
   }
@@ -286,8 +286,8 @@ void JobNode::add_arrivals(std::vector<SharedStore::Arrival> arrivals) {
     Instance& instance = pool.instances[index];
     if (!instance.is_held || instance.lane.contains(job.seq)) continue;
     if (pool.is_taken(job)) continue;
-    if (job.partition && instance.lane.blocked_by(*job.partition) == job.seq) {
-      instance.lane.unblock(*job.partition, for_lane(job));  // it was replayed
+    if (job.partition && instance.lane.is_blocked_by(*job.partition, job.seq)) {
+      instance.lane.unblock(*job.partition, job.seq, for_lane(job));  // it was replayed
     } else {
       instance.lane.add(for_lane(job));
     }

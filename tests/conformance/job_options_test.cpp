@@ -175,6 +175,53 @@ TEST_P(JobOptionsTest, ADeadLetterMayBlockItsPartition) {
   EXPECT_NE(std::ranges::find(seen, "l1"), seen.end());
 }
 
+class LastingOptionsTest : public JobPoolTest {};
+
+// They died before anybody wanted that to block.
+TEST_P(LastingOptionsTest, EachDeadLetterOfAPartitionBlocksItAndIsReplayedInItsPlace) {
+  std::atomic<bool> fails = true;
+  Config config = noting();
+  config.concurrency = 1;
+  config.retry = at_once(1);
+  config.execute = [&](JobContext& context, const Note&) {
+    if (fails) throw std::runtime_error("broken");
+    witness_.see(context.job_id());
+  };
+  jobs_->define<Note>("notes", config);
+  jobs_->start();
+  const auto before = jobs_->client<Note>("notes");
+  for (const char* const id : {"k1", "k2", "k3"}) {
+    before.enqueue({.id = id, .event = {}, .partition_key = "k"});
+  }
+  ASSERT_EQ(before.drain(20s), DrainOutcome::drained);
+  fails = false;
+  config.when_dead = DeadLetterEffect::block;
+  reopen();
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  client.enqueue({.id = "k4", .event = {}, .partition_key = "k"});
+  // What comes behind k4 is run, and k4 is not.
+  const auto expect_blocked = [&](const std::string& sentinel) {
+    client.enqueue({.id = sentinel, .event = {}});
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (witness_.count(sentinel) == 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(witness_.seen().back(), sentinel);
+    EXPECT_EQ(witness_.count("k4") + witness_.count("k1"), 0U) << sentinel;
+  };
+  expect_blocked("at first");
+  EXPECT_TRUE(client.replay("k3"));
+  expect_blocked("one is replayed");
+  EXPECT_TRUE(client.discard("k2"));
+  expect_blocked("one is discarded");
+  EXPECT_TRUE(client.replay("k1"));
+  ASSERT_EQ(client.drain(20s), DrainOutcome::drained);
+  const std::vector<std::string> seen = witness_.seen();
+  EXPECT_EQ(std::vector<std::string>(seen.begin() + 3, seen.end()),
+            (std::vector<std::string>{"k1", "k3", "k4"}));
+}
+
 TEST_P(JobOptionsTest, WhatAJobLogsIsKept) {
   Config config = naming();
   config.retry = at_once(2);
@@ -316,6 +363,8 @@ TEST_P(JobOptionsTest, BadOptionsAreNamed) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Stores, LastingOptionsTest, ::testing::Values("sqlite", "postgresql"),
+                         [](const auto& store) { return std::string(store.param); });
 INSTANTIATE_TEST_SUITE_P(Stores, JobOptionsTest,
                          ::testing::Values("memory", "sqlite", "postgresql"),
                          [](const auto& store) { return std::string(store.param); });

@@ -47,7 +47,7 @@ enum class JobIsolation {
 // What becomes of a partition whose job is a dead letter.
 enum class DeadLetterEffect {
   go_on,  // with the next job
-  block,  // it waits until the dead letter is replayed, and then run first, or discarded
+  block,  // it waits until each of its dead letters is replayed, and then run first, or discarded
 };
 
 // How often jobs may begin.

@@ -269,14 +269,37 @@ TEST(Lane, ABlockedPartitionWaitsAndNobodyElse) {
   EXPECT_EQ(seq_of(other), 3);
   lane.finish(*other);
   EXPECT_FALSE(lane.take(at(0)));
-  lane.unblock(7, dead);
+  lane.unblock(7, 1, dead);
   const auto again = lane.take(at(0));
   EXPECT_EQ(seq_of(again), 1) << "in front";
   lane.block(7, 1);
-  lane.unblock(7, std::nullopt);
+  lane.unblock(7, 1, std::nullopt);
   EXPECT_EQ(seq_of(lane.take(at(0))), 2);
-  lane.unblock(9, WaitingJob{.seq = 9, .partition = 9});
+  lane.unblock(9, 9, WaitingJob{.seq = 9, .partition = 9});
   EXPECT_EQ(seq_of(lane.take(at(0))), 9) << "was not blocked";
+}
+
+TEST(Lane, APartitionGoesOnWhenNoneOfItsDeadLettersIsLeft) {
+  for (const PartitionOrder order : {PartitionOrder::enqueued, PartitionOrder::priority}) {
+    Lane lane(order);
+    for (const JobSeq dead : {1, 2, 3, 3}) lane.block(7, dead);
+    EXPECT_EQ(lane.blocked().size(), 3U);
+    lane.add({.seq = 4, .partition = 7});
+    lane.unblock(7, 3, WaitingJob{.seq = 3, .partition = 7});
+    lane.unblock(7, 2, std::nullopt);
+    EXPECT_FALSE(lane.take(at(0)));
+    EXPECT_TRUE(lane.is_blocked_by(7, 1));
+    lane.unblock(7, 1, WaitingJob{.seq = 1, .partition = 7});
+    lane.add({.seq = 5, .partition = 7, .priority = 1});
+    std::vector<JobSeq> taken;
+    while (const auto job = lane.take(at(0))) {
+      taken.push_back(job->seq);
+      lane.finish(*job);
+    }
+    EXPECT_EQ(taken, order == PartitionOrder::enqueued ? (std::vector<JobSeq>{1, 3, 4, 5})
+                                                       : (std::vector<JobSeq>{1, 3, 5, 4}));
+    EXPECT_TRUE(lane.blocked().empty());
+  }
 }
 
 TEST(Lane, RetriesAreShiftedWithTheClockAndOthersAreNot) {
