@@ -114,5 +114,55 @@ TEST_F(OpenStoreTest, AnOwnerFileForWhichThereIsNoRoomIsAFailureOfTheStore) {
   EXPECT_TRUE(says(message, "free ")) << message;
 }
 
+TEST_F(OpenStoreTest, AFileInPlaceOfTheFolderIsNamed) {
+  std::ofstream(path()) << "a file";
+  const std::string message = refusal(url() + "/inner.db");
+  EXPECT_TRUE(says(message, "jobs.db/inner.db")) << message;
+  EXPECT_TRUE(says(message, "the folder must exist and be writable")) << message;
+}
+
+// What a process without rights to the files is told: root may do everything, and becomes nobody.
+std::string refusal_to_others(const std::string& url) {
+  constexpr uid_t kNobody = 65'534;
+  int pipe_ends[2];
+  if (pipe(pipe_ends) != 0) return "no pipe";
+  const pid_t process = fork();
+  if (process == 0) {
+    const bool is_other = getuid() != 0 || (setgid(kNobody) == 0 && setuid(kNobody) == 0);
+    const std::string message = is_other ? refusal(url) : "still root";
+    _exit(write(pipe_ends[1], message.data(), message.size()) < 0 ? 1 : 0);
+  }
+  close(pipe_ends[1]);
+  std::string message(4096, '\0');
+  const ssize_t count = read(pipe_ends[0], message.data(), message.size());
+  close(pipe_ends[0]);
+  waitpid(process, nullptr, 0);
+  message.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return message;
+}
+
+TEST_F(OpenStoreTest, AFolderThatMayOnlyBeReadIsNamed) {
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0555), 0);
+  const std::string message = refusal_to_others(url());
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
+  EXPECT_TRUE(says(message, path())) << message;
+  EXPECT_TRUE(says(message, "Permission denied")) << message;
+  EXPECT_TRUE(says(message, "the folder must exist and be writable")) << message;
+}
+
+TEST_F(OpenStoreTest, ADatabaseThatMayOnlyBeReadIsNamed) {
+  (void)open_store(url(), {});
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0777), 0);
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+    ASSERT_EQ(chmod(file.path().c_str(), 0666), 0);
+  }
+  ASSERT_EQ(refusal_to_others(url()), "") << "they may";
+  ASSERT_EQ(chmod(path().c_str(), 0444), 0);
+  const std::string message = refusal_to_others(url());
+  EXPECT_TRUE(says(message, path())) << message;
+  EXPECT_TRUE(says(message, "it is read-only")) << message;
+  EXPECT_TRUE(says(message, "let this process write to the file and its folder")) << message;
+}
+
 }  // namespace
 }  // namespace muster

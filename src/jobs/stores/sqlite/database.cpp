@@ -52,7 +52,10 @@ Database::Database(const Place& place) : path_(place.path) {
   const int access =
       place.mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const char* const vfs = place.vfs.empty() ? nullptr : place.vfs.c_str();
-  const int code = sqlite3_open_v2(path_.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, vfs);
+  int code = sqlite3_open_v2(path_.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, vfs);
+  // What may not be written SQLite opens to be read.
+  const bool is_written = code == SQLITE_OK && place.mode == Mode::write;
+  if (is_written && sqlite3_db_readonly(handle_, "main") == 1) code = SQLITE_READONLY;
   if (code != SQLITE_OK) {
     const std::unique_ptr<sqlite3, int (*)(sqlite3*)> closing(handle_, sqlite3_close);
     fail("open job store", code);
@@ -67,7 +70,8 @@ Database::~Database() {
 
 void Database::fail(const std::string& attempt, int code) const {
   const Meaning meaning = meaning_of(code);
-  const std::string said = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
+  const bool has_words = handle_ != nullptr && sqlite3_errcode(handle_) != SQLITE_OK;
+  const std::string said = has_words ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   const std::string reason =
       meaning.reason != nullptr ? std::string(meaning.reason) + " (" + said + ")" : said;
   throw StoreFailure(
