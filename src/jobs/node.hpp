@@ -118,7 +118,6 @@ class JobNode final : private GroupCommit::Listener {
   struct Taken;
   struct Limit;
   struct Rest;
-  struct Help;
   using Instance = JobInstance;
 
   // The end of an attempt, before it is settled.
@@ -175,8 +174,8 @@ class JobNode final : private GroupCommit::Listener {
 
   // Running: node_running.cpp
   void wake(Pool& pool, std::uint32_t index);
-  [[nodiscard]] Help look_for_help(Pool& pool, Instance& home, WallTime now);
-  void call(Pool& pool, std::uint32_t home, const Help& help);
+  std::optional<std::uint32_t> look_for_help(Pool& pool, Instance& home, WallTime now);
+  void call(Pool& pool, std::optional<std::uint32_t> helper);
   void run_jobs(Pool& pool, std::uint32_t index);
   bool run(Pool& pool, Taken& taken);
   void run_as_enqueued();
@@ -188,8 +187,8 @@ class JobNode final : private GroupCommit::Listener {
                                                              WallTime now);
   Taken begin(Pool& pool, Instance& instance, std::uint32_t home, const WaitingJob& job,
               WallTime now);
-  Rest go_to_sleep(Pool& pool, Instance& instance, std::optional<WallTime> now) const;
-  void set_alarm(Pool& pool, std::uint32_t index, Duration delay);
+  Rest go_to_sleep(Pool& pool, Instance& instance, std::optional<WallTime> now);
+  void set_alarm(Pool& pool, Instance& instance, WallTime next, WallTime now);
   bool get_ready(Pool& pool, Taken& taken);
   bool read_body(Pool& pool, Taken& taken);
   [[nodiscard]] Limit ask_limits(const Pool& pool, const Taken& taken);

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <muster/timer.hpp>
+
 #include "jobs/node.hpp"
 
 namespace muster {
@@ -20,13 +22,6 @@ namespace muster {
 // One of a pool's lanes, and who runs it. Guarded by its pool's mutex.
 struct JobInstance {
   [[nodiscard]] bool may_run() const noexcept { return is_held && !is_leaving && !is_paused; }
-
-  // How long until it is to be woken for `next`; nothing: it will be sooner anyhow.
-  std::optional<Duration> set_alarm(WallTime next, WallTime now) {
-    if (alarm && *alarm <= next) return std::nullopt;
-    alarm = next;
-    return next <= now ? Duration::zero() : std::chrono::duration_cast<Duration>(next - now);
-  }
 
   std::uint32_t index = 0;
   std::uint32_t runner = 0;  // its number for the store
@@ -45,6 +40,7 @@ struct JobInstance {
   std::size_t unsettled = 0;           // have ended, and the store does not know yet
   bool is_ahead = false;               // too many are: it is woken when most are settled
   std::optional<WallTime> alarm = {};  // when it will be woken
+  Timer timer;                         // for that
   Time rests_until{};                  // for a limit of the pool
   bool is_crowded = false;             // and that was told
 
@@ -184,17 +180,10 @@ struct JobNode::Limit {
   Whom whom = Whom::job;
 };
 
-// What there is to do for an instance that has gone to sleep.
+// An instance has gone to sleep.
 struct JobNode::Rest {
   bool is_empty = false;  // since just now
   std::uint64_t processed = 0;
-  std::optional<Duration> alarm = {};
-};
-
-// What a lane needs whose instance cannot see to it now.
-struct JobNode::Help {
-  std::optional<std::uint32_t> helper = {};  // who was idle, and runs what there is
-  std::optional<Duration> alarm = {};
 };
 
 }  // namespace muster

@@ -43,46 +43,44 @@ RetryOptions JobNode::retry_of(const Pool& pool) {
 // There may be something to do for it.
 void JobNode::wake(Pool& pool, std::uint32_t index) {
   if (workers_ == nullptr || stopping_.stop_requested()) return;  // none yet, or run by hand
-  Help help;
+  std::optional<std::uint32_t> called;
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[index];
     if (!instance.is_awake && pool.may_start(instance)) {
       pool.set_awake(instance, true);
-      help.helper = index;
+      called = index;
     } else {
-      help = look_for_help(pool, instance, lane_now(pool));
+      called = look_for_help(pool, instance, lane_now(pool));
     }
   }
-  call(pool, index, help);
+  call(pool, called);
 }
 
 // For the lane of one that is at a job, or rests: another may do what can be done now, and what has
 // to wait for its time is seen to then.
-JobNode::Help JobNode::look_for_help(Pool& pool, Instance& home, WallTime now) {
+std::optional<std::uint32_t> JobNode::look_for_help(Pool& pool, Instance& home, WallTime now) {
   pool.mutex.is_held();
-  if (!home.may_run()) return {};
-  Help help;
+  if (!home.may_run()) return std::nullopt;
   const bool has_to_give = home.lane.has_to_give(now);
-  if (const auto next = home.lane.next_delayed()) help.alarm = home.set_alarm(*next, now);
-  if (!has_to_give || pool.awake == pool.instances.size()) return help;
+  if (const auto next = home.lane.next_delayed()) set_alarm(pool, home, *next, now);
+  if (!has_to_give || pool.awake == pool.instances.size()) return std::nullopt;
   const auto idle = std::ranges::find_if(pool.instances, [&pool](const Instance& other) {
     return !other.is_awake && pool.may_start(other);
   });
-  if (idle == pool.instances.end()) return help;
+  if (idle == pool.instances.end()) return std::nullopt;
   pool.set_awake(*idle, true);
-  help.helper = idle->index;
-  return help;
+  return idle->index;
 }
 
-void JobNode::call(Pool& pool, std::uint32_t home, const Help& help) {
-  if (help.alarm) set_alarm(pool, home, *help.alarm);
-  if (!help.helper || workers_ == nullptr) return;
+// Who is awake by now.
+void JobNode::call(Pool& pool, std::optional<std::uint32_t> helper) {
+  if (!helper) return;
   try {
-    workers_->post([this, &pool, index = *help.helper] { run_jobs(pool, index); });
+    workers_->post([this, &pool, index = *helper] { run_jobs(pool, index); });
   } catch (const Stopped&) {
     const MutexLock lock(pool.mutex);
-    pool.set_awake(pool.instances[*help.helper], false);
+    pool.set_awake(pool.instances[*helper], false);
   }
 }
 
@@ -155,7 +153,7 @@ void JobNode::run_as_enqueued() {
 // finds it asleep.
 std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index) {
   Rest rest;
-  Help help;
+  std::optional<std::uint32_t> helper;
   std::optional<Taken> taken;
   {
     const MutexLock lock(pool.mutex);
@@ -174,18 +172,14 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
     if (may_run) std::tie(job, home) = choose(pool, index, now);
     if (job) {
       taken = begin(pool, instance, home, *job, now);
-      if (workers_ != nullptr) help = look_for_help(pool, pool.instances[home], now);
+      if (workers_ != nullptr) helper = look_for_help(pool, pool.instances[home], now);
     } else {
       rest = go_to_sleep(pool, instance, may_run ? std::optional(now) : std::nullopt);
     }
   }
-  if (taken) {
-    call(pool, taken->home, help);
-    return taken;
-  }
+  call(pool, helper);
   if (rest.is_empty) tell_empty(pool, index, rest.processed);
-  if (rest.alarm) set_alarm(pool, index, *rest.alarm);
-  return std::nullopt;
+  return taken;
 }
 
 JobNode::Taken JobNode::begin(Pool& pool, Instance& instance, std::uint32_t home,
@@ -242,8 +236,7 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::choose(Pool& pool, 
 }
 
 // `now`: if it may run what comes.
-JobNode::Rest JobNode::go_to_sleep(Pool& pool, Instance& instance,
-                                   std::optional<WallTime> now) const {
+JobNode::Rest JobNode::go_to_sleep(Pool& pool, Instance& instance, std::optional<WallTime> now) {
   pool.set_awake(instance, false);
   Rest rest;
   rest.is_empty = instance.was_busy && instance.lane.size() == 0;
@@ -256,20 +249,29 @@ JobNode::Rest JobNode::go_to_sleep(Pool& pool, Instance& instance,
     const auto rest_of_it = std::chrono::ceil<WallTime::duration>(instance.rests_until - moment);
     next = std::max(next.value_or(WallTime::min()), *now + rest_of_it);
   }
-  if (next) rest.alarm = instance.set_alarm(*next, *now);
+  if (next) set_alarm(pool, instance, *next, *now);
   return rest;
 }
 
-void JobNode::set_alarm(Pool& pool, std::uint32_t index, Duration delay) {
-  if (workers_ == nullptr) return;
+// Unless it is woken sooner anyhow. There is one timer for each instance, however often what comes
+// first changes.
+void JobNode::set_alarm(Pool& pool, Instance& instance, WallTime next, WallTime now) {
+  pool.mutex.is_held();
+  if (workers_ == nullptr || (instance.alarm && *instance.alarm <= next)) return;
+  (void)instance.timer.cancel();
+  const auto ring = [this, &pool, index = instance.index, next] {
+    {
+      const MutexLock lock(pool.mutex);
+      std::optional<WallTime>& alarm = pool.instances[index].alarm;
+      if (alarm == next) alarm.reset();  // else it was too late to cancel this one
+    }
+    wake(pool, index);
+  };
+  const Duration delay =
+      next <= now ? Duration::zero() : std::chrono::duration_cast<Duration>(next - now);
   try {
-    (void)workers_->after(delay, [this, &pool, index] {
-      {
-        const MutexLock lock(pool.mutex);
-        pool.instances[index].alarm.reset();
-      }
-      wake(pool, index);
-    });
+    instance.timer = workers_->after(delay, ring);
+    instance.alarm = next;
   } catch (const Stopped&) {  // NOLINT(bugprone-empty-catch): nobody is to be woken any more
   }
 }
