@@ -57,13 +57,20 @@ void JobNode::wake(Pool& pool, std::uint32_t index) {
   call(pool, called);
 }
 
-// For the lane of one that is at a job, or rests: another may do what can be done now, and what has
-// to wait for its time is seen to then.
+// What waits in its lane for its time is seen to then, by whoever is free: it may be at a job,
+// maybe of another's.
+void JobNode::see_to(Pool& pool, Instance& home, WallTime now) {
+  pool.mutex.is_held();
+  if (!home.may_run()) return;
+  if (const auto next = home.lane.next_delayed()) set_alarm(pool, home, *next, now);
+}
+
+// For the lane of one that is at a job, or rests: another may do what can be done now.
 std::optional<std::uint32_t> JobNode::look_for_help(Pool& pool, Instance& home, WallTime now) {
   pool.mutex.is_held();
   if (!home.may_run()) return std::nullopt;
   const bool has_to_give = home.lane.has_to_give(now);
-  if (const auto next = home.lane.next_delayed()) set_alarm(pool, home, *next, now);
+  see_to(pool, home, now);
   if (!has_to_give || pool.awake == pool.instances.size()) return std::nullopt;
   const auto idle = std::ranges::find_if(pool.instances, [&pool](const Instance& other) {
     return !other.is_awake && pool.may_start(other);
@@ -172,6 +179,7 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
     if (may_run) std::tie(job, home) = choose(pool, index, now);
     if (job) {
       taken = begin(pool, instance, home, *job, now);
+      see_to(pool, instance, now);
       if (workers_ != nullptr) helper = look_for_help(pool, pool.instances[home], now);
     } else {
       rest = go_to_sleep(pool, instance, may_run ? std::optional(now) : std::nullopt);

@@ -1,5 +1,6 @@
 // job_helping_test.cpp: no instance is idle while a job without a key waits for a busy one.
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -13,29 +14,37 @@ namespace {
 class JobHelpingTest : public JobPoolTest {
  protected:
   ~JobHelpingTest() override {
+    early_door_.open();
     door_.open();
-    jobs_.reset();  // before the door goes, whatever has failed
+    jobs_.reset();  // before the doors go, whatever has failed
   }
 
-  // "slow" ones wait at the door, "bad" ones fail the first time.
+  // "slow" ones wait at the door, "held" ones at one that is opened before. "bad" ones fail the
+  // first time, when the held one has begun.
   Config config(unsigned concurrency) {
     return {.concurrency = concurrency,
-            .retry = {.max_attempts = 2, .delay = fixed(200ms), .jitter = 0},
+            .retry = {.max_attempts = 2, .delay = fixed(500ms), .jitter = 0},
             .execute = [this](JobContext& context, const Note& note) {
               witness_.see(context.job_id());
               if (note.customer == "slow") door_.wait();
-              if (note.customer == "bad" && context.attempt() == 1) throw std::runtime_error("no");
+              if (note.customer == "held") early_door_.wait();
+              if (note.customer != "bad" || context.attempt() > 1) return;
+              EXPECT_TRUE(has_begun("held"));
+              throw std::runtime_error("no");
             }};
   }
 
-  // Jobs without a key are shared out in turn.
-  void enqueue_to_first(const JobClient<Note>& client, const Enqueue& job) {
+  // Jobs without a key are shared out in turn: the next one is the first instance's.
+  void fill_up(const JobClient<Note>& client) {
     const unsigned last = client.status().concurrency - 1;
     const auto fill = [&] {
       return client.enqueue({.id = "fill" + std::to_string(fillers_++), .event = {}});
     };
     while (fill().instance_index != last) {
     }
+  }
+  void enqueue_to_first(const JobClient<Note>& client, const Enqueue& job) {
+    fill_up(client);
     EXPECT_EQ(client.enqueue(job).instance_index, 0U);
   }
 
@@ -50,6 +59,7 @@ class JobHelpingTest : public JobPoolTest {
 
   int fillers_ = 0;
   Door door_;
+  Door early_door_;
 };
 
 TEST_P(JobHelpingTest, AJobForLaterIsRunByWhoeverIsFreeThen) {
@@ -61,21 +71,26 @@ TEST_P(JobHelpingTest, AJobForLaterIsRunByWhoeverIsFreeThen) {
   EXPECT_TRUE(has_begun("later"));
 }
 
+// Its own instance runs another's job when its time comes, and that one is free.
 TEST_P(JobHelpingTest, ARetryIsRunByWhoeverIsFreeThen) {
   const auto client = jobs_->define<Note>("notes", config(2));
-  enqueue_to_first(client, {.id = "bad", .event = {"bad"}});
-  enqueue_to_first(client, {.id = "slow", .event = {"slow"}});
+  enqueue_to_first(client, {.id = "quick", .event = {}});
+  EXPECT_EQ(client.enqueue({.id = "held", .event = {"held"}}).instance_index, 1U);
+  EXPECT_EQ(client.enqueue({.id = "bad", .event = {"bad"}}).instance_index, 0U);
+  EXPECT_EQ(client.enqueue({.id = "slow", .event = {"slow"}}).instance_index, 1U);
   jobs_->start();
   EXPECT_TRUE(has_begun("slow"));
+  early_door_.open();
   EXPECT_TRUE(has_begun("bad", 2));
 }
 
-// All of them wait for the same instance; one wakes the other.
+// All of them wait for the same instance, and for the same time; one wakes the other.
 TEST_P(JobHelpingTest, AsManyHelpAsThereAreJobs) {
   const auto client = jobs_->define<Note>("notes", config(4));
   jobs_->start();
+  const WallTime then = real_clock().wall_now() + 1s;
   for (const char* const id : {"slow0", "slow1", "slow2", "slow3"}) {
-    enqueue_to_first(client, {.id = id, .event = {"slow"}, .delay = 500ms});
+    enqueue_to_first(client, {.id = id, .event = {"slow"}, .run_at = then});
   }
   for (const char* const id : {"slow0", "slow1", "slow2", "slow3"}) EXPECT_TRUE(has_begun(id));
 }
