@@ -290,11 +290,6 @@ void Lane::release(JobSeq seq) {
   }
 }
 
-std::optional<WallTime> Lane::next_time() const {
-  if (!keyless_.empty() || !heads_.empty()) return WallTime::min();
-  return next_delayed();
-}
-
 std::optional<WallTime> Lane::next_delayed() const {
   if (later_.empty()) return std::nullopt;
   return later_.front().run_at;

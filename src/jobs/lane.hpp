@@ -9,7 +9,7 @@
 //     if (const auto job = lane.take(now)) {
 //       lane.finish(*job);                          // or lane.retry(*job)
 //     } else {
-//       sleep_until(lane.next_time());
+//       sleep_until(lane.next_delayed());
 //     }
 //
 // Holds some 200 bytes a job; what a job is about stays in the store.
@@ -96,9 +96,6 @@ class Lane {
   // The next job without a partition, for another lane that has nothing to do.
   [[nodiscard]] std::optional<WaitingJob> give_away(WallTime now);
   [[nodiscard]] bool has_to_give(WallTime now);
-
-  // When take() may find something, if it finds nothing now and none is added or ends.
-  [[nodiscard]] std::optional<WallTime> next_time() const;
 
   // When the next of those may be due whose time had not come when take() or has_to_give() last
   // looked, or that were added since.

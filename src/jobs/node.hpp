@@ -188,7 +188,7 @@ class JobNode final : private GroupCommit::Listener {
                                                              WallTime now);
   Taken begin(Pool& pool, Instance& instance, std::uint32_t home, const WaitingJob& job,
               WallTime now);
-  Rest go_to_sleep(Pool& pool, Instance& instance, std::optional<WallTime> now);
+  static Rest go_to_sleep(Pool& pool, Instance& instance);
   void set_alarm(Pool& pool, Instance& instance, WallTime next, WallTime now);
   bool get_ready(Pool& pool, Taken& taken);
   bool read_body(Pool& pool, Taken& taken);

@@ -170,6 +170,7 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
       pool.set_awake(instance, false);
       return std::nullopt;
     }
+    const Time moment = clock_.now();  // what rests when choose() looks rests by this one, too
     const WallTime now = lane_now(pool);
     const bool has_lease = shared_ == nullptr || shared_->has_lease(instance.holder);
     const bool may_run =
@@ -182,7 +183,13 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
       see_to(pool, instance, now);
       if (workers_ != nullptr) helper = look_for_help(pool, pool.instances[home], now);
     } else {
-      rest = go_to_sleep(pool, instance, may_run ? std::optional(now) : std::nullopt);
+      rest = go_to_sleep(pool, instance);
+      if (may_run && instance.rests_until > moment) {
+        const Duration rest_of_it = instance.rests_until - moment;
+        set_alarm(pool, instance, now + std::chrono::ceil<WallTime::duration>(rest_of_it), now);
+      } else if (may_run) {
+        see_to(pool, instance, now);
+      }
     }
   }
   call(pool, helper);
@@ -243,21 +250,11 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::choose(Pool& pool, 
   }
 }
 
-// `now`: if it may run what comes.
-JobNode::Rest JobNode::go_to_sleep(Pool& pool, Instance& instance, std::optional<WallTime> now) {
+JobNode::Rest JobNode::go_to_sleep(Pool& pool, Instance& instance) {
   pool.set_awake(instance, false);
-  Rest rest;
-  rest.is_empty = instance.was_busy && instance.lane.size() == 0;
-  rest.processed = instance.processed + instance.unsettled;
+  const Rest rest{.is_empty = instance.was_busy && instance.lane.size() == 0,
+                  .processed = instance.processed + instance.unsettled};
   if (rest.is_empty) instance.was_busy = false;
-  if (!now) return rest;
-  std::optional<WallTime> next = instance.lane.next_time();
-  const Time moment = clock_.now();
-  if (instance.rests_until > moment) {  // also from what waits for others
-    const auto rest_of_it = std::chrono::ceil<WallTime::duration>(instance.rests_until - moment);
-    next = std::max(next.value_or(WallTime::min()), *now + rest_of_it);
-  }
-  if (next) set_alarm(pool, instance, *next, *now);
   return rest;
 }
 

@@ -95,16 +95,20 @@ TEST_P(JobHelpingTest, AsManyHelpAsThereAreJobs) {
   for (const char* const id : {"slow0", "slow1", "slow2", "slow3"}) EXPECT_TRUE(has_begun(id));
 }
 
-// A limit of the pool makes all instances rest, also those that have nothing of their own.
+// A limit of the pool makes all instances rest, also those that have nothing of their own, or only
+// for much later.
 TEST_P(JobHelpingTest, AnIdleInstanceHelpsWhenALimitLetsIt) {
   Config limited = config(2);
-  limited.limits.pool = RateLimit{.per_second = 5, .burst = 1};
+  limited.limits.pool = RateLimit{.per_second = 2, .burst = 3};
   const auto client = jobs_->define<Note>("notes", limited);
   jobs_->start();
-  enqueue_to_first(client, {.id = "slow", .event = {"slow"}});
+  EXPECT_EQ(client.enqueue({.id = "slow", .event = {"slow"}}).instance_index, 0U);
   ASSERT_TRUE(has_begun("slow"));
-  enqueue_to_first(client, {.id = "next", .event = {}});
-  EXPECT_TRUE(has_begun("next"));
+  EXPECT_EQ(client.enqueue({.id = "far", .event = {}, .delay = 1h}).instance_index, 1U);
+  for (const std::string id : {"second", "third", "next"}) {
+    client.enqueue({.id = id, .event = {}});
+    EXPECT_TRUE(has_begun(id));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, JobHelpingTest,

@@ -27,7 +27,7 @@ JobSeq seq_of(const std::optional<WaitingJob>& job) {
 TEST(Lane, IsEmptyAtFirst) {
   Lane lane;
   EXPECT_FALSE(lane.take(at(0)));
-  EXPECT_FALSE(lane.next_time());
+  EXPECT_FALSE(lane.next_delayed());
   EXPECT_EQ(lane.size(), 0U);
 }
 
@@ -70,7 +70,7 @@ TEST(Lane, AHeadThatWaitsHoldsUpItsPartitionAndNobodyElse) {
   lane.add({.seq = 3, .partition = 8});
   EXPECT_EQ(seq_of(lane.take(at(0))), 3);
   EXPECT_FALSE(lane.take(at(9)));
-  EXPECT_EQ(lane.next_time(), at(10));
+  EXPECT_EQ(lane.next_delayed(), at(10));
   EXPECT_EQ(seq_of(lane.take(at(10))), 1);
 }
 
@@ -109,7 +109,7 @@ TEST(Lane, WhatIsRemovedIsNotTakenAndFreesItsPartition) {
   lane.finish(*job);
   EXPECT_FALSE(lane.take(at(0)));
   EXPECT_EQ(lane.size(), 0U);
-  EXPECT_FALSE(lane.next_time()) << "nothing is left to wait for";
+  EXPECT_FALSE(lane.next_delayed()) << "nothing is left to wait for";
 }
 
 TEST(Lane, WhatIsHeldKeepsItsPlaceAndIsNotTaken) {
