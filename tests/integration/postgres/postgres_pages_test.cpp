@@ -49,8 +49,8 @@ class PostgresPages : public ::testing::Test {
               "");
   }
 
-  void let_a_page_take_its_time() {
-    std::this_thread::sleep_for(kPageTakes);
+  void let_a_page_take_its_time(Duration time = kPageTakes) {
+    std::this_thread::sleep_for(time);
     (void)beat(other_);
   }
   void expect_to_live_on() {
@@ -83,6 +83,15 @@ TEST_F(PostgresPages, WhoLoadsForLongerThanItsLeaseIsNotGivenUp) {
     if (static_cast<std::size_t>(job.seq) % Cursor::kPage == 1) let_a_page_take_its_time();
   });
   EXPECT_EQ(last, static_cast<JobSeq>(kJobs));
+  expect_to_live_on();
+}
+
+// It is renewed as soon as a beat would be due: the next page may take longer than this one.
+TEST_F(PostgresPages, WhoLooksAtDeadLettersForLongerThanItsLeaseIsNotGivenUp) {
+  for (const Duration time : {kPageTakes, kShortLease - kPageTakes + 200ms}) {
+    let_a_page_take_its_time(time);
+    EXPECT_TRUE(store_.dead_letters(pool_, {.limit = 1}).empty());
+  }
   expect_to_live_on();
 }
 

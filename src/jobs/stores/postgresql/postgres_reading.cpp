@@ -190,7 +190,9 @@ void PostgresStore::correct(std::string_view name, std::int64_t number) {
       Parameters().add(name).add(number));
 }
 
+// As load_waiting(): a node that takes instances over looks at all of them, a page at a time.
 std::vector<Store::FoundLetter> PostgresStore::dead_letters(PoolNumber pool, const Page& page) {
+  renew_lease();
   const MutexLock lock(reading_);
   const Rows rows = reader_.ask(
       "SELECT seq, priority, enqueued_at, at, id, key, coalesce(event, '') FROM muster.ended"

@@ -42,23 +42,36 @@ void PostgresStore::join() {
   note_lease(asked);
 }
 
-// What we said reached the database after `asked`, so by its clock our lease ends later.
+// What we said reached the database after `asked`, so by its clock our lease ends later. Who has
+// waited for his answer for longer does not shorten it.
 void PostgresStore::note_lease(Time asked) {
   const Time::rep until = (asked + options_.lease).time_since_epoch().count();
-  lease_until_.store(until, relaxed);  // relaxed: a figure
+  Time::rep known = lease_until_.load(relaxed);  // relaxed: a figure; it only grows
+  // relaxed: as above.
+  while (known < until && !lease_until_.compare_exchange_weak(known, until, relaxed, relaxed)) {
+  }
 }
 
-// In the middle of something that may take as long as the lease.
+// In the middle of something that may take as long as the lease: as soon as a beat would be due. If
+// it cannot be renewed, whoever beats or commits next finds out why.
 void PostgresStore::renew_lease() {
-  const Time asked = real_clock().now();
-  const Time until{Time::duration(lease_until_.load(relaxed))};  // relaxed: a figure
-  const NodeNumber node = node_.load(relaxed);                   // relaxed: looked at there
-  if (node == 0 || asked < until - options_.lease / 2) return;
+  const auto is_new = [this] {
+    const Time until{Time::duration(lease_until_.load(relaxed))};  // relaxed: a figure
+    return real_clock().now() < until - options_.lease + beat_every();
+  };
+  if (is_new()) return;
   const MutexLock lock(writing_);
-  const Rows row =
-      writer_.run("UPDATE muster.node SET beat = clock_timestamp() WHERE number = $1 AND NOT dead",
-                  Parameters().add(node));
-  if (row.touched() == 1) note_lease(asked);
+  const NodeNumber node = node_.load(relaxed);  // relaxed: written under the lock only
+  if (node == 0 || is_new()) return;            // the commit that we waited for has renewed it
+  const Time asked = real_clock().now();
+  try {
+    const Rows row = writer_.run(
+        "UPDATE muster.node SET beat = clock_timestamp() WHERE number = $1 AND NOT dead",
+        Parameters().add(node));
+    if (row.touched() == 1) note_lease(asked);
+  } catch (const StoreFailure& failure) {
+    MUSTER_LOG(LogLevel::warning, "the node's lease is not renewed: " << failure.what());
+  }
 }
 
 // Their time was somewhere between `began` and now. What we believed stays as long as it can be
