@@ -27,6 +27,9 @@ constexpr std::size_t kSmallEvent = 16'384;
 // Before a job that could not be read is looked at again.
 constexpr std::chrono::seconds kPauseUnread{1};
 
+// Whoever has no lease looks again after that: any commit, beat or look at many jobs may renew it.
+constexpr std::chrono::milliseconds kPauseWithoutLease{100};
+
 // Jobs in a row, before others may have the thread.
 constexpr unsigned kMostInARow = 256;
 
@@ -173,18 +176,19 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
     const Time moment = clock_.now();  // what rests when choose() looks rests by this one, too
     const WallTime now = lane_now(pool);
     const bool has_lease = shared_ == nullptr || shared_->has_lease(instance.holder);
-    const bool may_run =
-        !pool.is_paused && instance.may_run() && has_lease && !stopping_.stop_requested();
+    const bool may_run = !pool.is_paused && instance.may_run() && !stopping_.stop_requested();
     std::uint32_t home = index;
     std::optional<WaitingJob> job;
-    if (may_run) std::tie(job, home) = choose(pool, index, now);
+    if (may_run && has_lease) std::tie(job, home) = choose(pool, index, now);
     if (job) {
       taken = begin(pool, instance, home, *job, now);
       see_to(pool, instance, now);
       if (workers_ != nullptr) helper = look_for_help(pool, pool.instances[home], now);
     } else {
       rest = go_to_sleep(pool, instance);
-      if (may_run && instance.rests_until > moment) {
+      if (may_run && !has_lease) {
+        set_alarm(pool, instance, now + kPauseWithoutLease, now);
+      } else if (may_run && instance.rests_until > moment) {
         const Duration rest_of_it = instance.rests_until - moment;
         set_alarm(pool, instance, now + std::chrono::ceil<WallTime::duration>(rest_of_it), now);
       } else if (may_run) {
