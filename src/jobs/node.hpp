@@ -175,7 +175,7 @@ class JobNode final : private GroupCommit::Listener {
   // Running: node_running.cpp
   void wake(Pool& pool, std::uint32_t index);
   void see_to(Pool& pool, Instance& home, WallTime now);
-  std::optional<std::uint32_t> look_for_help(Pool& pool, Instance& home, WallTime now);
+  std::optional<std::uint32_t> look_for_help(Pool& pool, WallTime now);
   void call(Pool& pool, std::optional<std::uint32_t> helper);
   void run_jobs(Pool& pool, std::uint32_t index);
   bool run(Pool& pool, Taken& taken);

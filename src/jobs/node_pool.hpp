@@ -80,7 +80,8 @@ class JobPoolState {
   mutable Mutex mutex;
   ConditionVariable changed;  // something has ended, or was settled, paused, resumed
   std::deque<JobInstance> instances MUSTER_GUARDED_BY(mutex);
-  std::size_t awake MUSTER_GUARDED_BY(mutex) = 0;  // of those
+  bool has_sleepers MUSTER_GUARDED_BY(mutex) = true;  // false: nobody is asleep who may be called
+  bool has_to_give MUSTER_GUARDED_BY(mutex) = false;  // false: no lane has what another may do now
   bool is_started MUSTER_GUARDED_BY(mutex) = false;
   bool is_paused MUSTER_GUARDED_BY(mutex) = false;
   std::uint32_t turn MUSTER_GUARDED_BY(mutex) = 0;           // whose is the next job without a key
@@ -120,7 +121,7 @@ class JobPoolState {
   }
   void set_awake(JobInstance& instance, bool is_awake) {
     mutex.is_held();
-    awake += (is_awake ? 1U : 0U) - (instance.is_awake ? 1U : 0U);
+    has_sleepers = has_sleepers || !is_awake;
     instance.is_awake = is_awake;
   }
 

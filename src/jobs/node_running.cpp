@@ -54,33 +54,40 @@ void JobNode::wake(Pool& pool, std::uint32_t index) {
       pool.set_awake(instance, true);
       called = index;
     } else {
-      called = look_for_help(pool, instance, lane_now(pool));
+      const WallTime now = lane_now(pool);
+      see_to(pool, instance, now);
+      called = look_for_help(pool, now);
     }
   }
   call(pool, called);
 }
 
-// What waits in its lane for its time is seen to then, by whoever is free: it may be at a job,
-// maybe of another's.
+// A lane that has changed, or whose instance has looked at it: what is left there that others may
+// do is made known, and what waits for its time is seen to then, by whoever is free.
 void JobNode::see_to(Pool& pool, Instance& home, WallTime now) {
   pool.mutex.is_held();
   if (!home.may_run()) return;
+  if (home.lane.has_to_give(now)) pool.has_to_give = true;
   if (const auto next = home.lane.next_delayed()) set_alarm(pool, home, *next, now);
 }
 
-// For the lane of one that is at a job, or rests: another may do what can be done now.
-std::optional<std::uint32_t> JobNode::look_for_help(Pool& pool, Instance& home, WallTime now) {
+// Somebody who is asleep, if anybody's lane has something for him. Whoever is called does this in
+// turn when he has looked, whatever he has found: so no call is lost.
+std::optional<std::uint32_t> JobNode::look_for_help(Pool& pool, WallTime now) {
   pool.mutex.is_held();
-  if (!home.may_run()) return std::nullopt;
-  const bool has_to_give = home.lane.has_to_give(now);
-  see_to(pool, home, now);
-  if (!has_to_give || pool.awake == pool.instances.size()) return std::nullopt;
-  const auto idle = std::ranges::find_if(pool.instances, [&pool](const Instance& other) {
+  if (workers_ == nullptr || stopping_.stop_requested()) return std::nullopt;
+  if (!pool.has_sleepers || !pool.has_to_give) return std::nullopt;
+  pool.has_to_give = std::ranges::any_of(pool.instances, [now](Instance& home) {
+    return home.may_run() && home.lane.has_to_give(now);
+  });
+  if (!pool.has_to_give) return std::nullopt;
+  const auto sleeper = std::ranges::find_if(pool.instances, [&pool](const Instance& other) {
     return !other.is_awake && pool.may_start(other);
   });
-  if (idle == pool.instances.end()) return std::nullopt;
-  pool.set_awake(*idle, true);
-  return idle->index;
+  pool.has_sleepers = sleeper != pool.instances.end();
+  if (!pool.has_sleepers) return std::nullopt;
+  pool.set_awake(*sleeper, true);
+  return sleeper->index;
 }
 
 // Who is awake by now.
@@ -168,32 +175,29 @@ std::optional<JobNode::Taken> JobNode::take_next(Pool& pool, std::uint32_t index
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[index];
-    if (instance.unsettled > kMostUnsettled && !stopping_.stop_requested()) {
-      instance.is_ahead = true;
-      pool.set_awake(instance, false);
-      return std::nullopt;
-    }
+    const bool stops = stopping_.stop_requested();
+    if (instance.unsettled > kMostUnsettled && !stops) instance.is_ahead = true;
+    const bool may_run =
+        !stops && !pool.is_paused && instance.may_run() && instance.unsettled <= kMostUnsettled;
+    const bool has_lease = shared_ == nullptr || shared_->has_lease(instance.holder);
     const Time moment = clock_.now();  // what rests when choose() looks rests by this one, too
     const WallTime now = lane_now(pool);
-    const bool has_lease = shared_ == nullptr || shared_->has_lease(instance.holder);
-    const bool may_run = !pool.is_paused && instance.may_run() && !stopping_.stop_requested();
     std::uint32_t home = index;
     std::optional<WaitingJob> job;
     if (may_run && has_lease) std::tie(job, home) = choose(pool, index, now);
+    Duration pause{};  // then it looks again, whatever there is; others would have to rest, too
     if (job) {
       taken = begin(pool, instance, home, *job, now);
-      see_to(pool, instance, now);
-      if (workers_ != nullptr) helper = look_for_help(pool, pool.instances[home], now);
+      if (home != index) see_to(pool, pool.instances[home], now);
     } else {
       rest = go_to_sleep(pool, instance);
-      if (may_run && !has_lease) {
-        set_alarm(pool, instance, now + kPauseWithoutLease, now);
-      } else if (may_run && instance.rests_until > moment) {
-        const Duration rest_of_it = instance.rests_until - moment;
-        set_alarm(pool, instance, now + std::chrono::ceil<WallTime::duration>(rest_of_it), now);
-      } else if (may_run) {
-        see_to(pool, instance, now);
-      }
+      if (may_run) pause = has_lease ? instance.rests_until - moment : kPauseWithoutLease;
+    }
+    if (pause > Duration::zero()) {
+      set_alarm(pool, instance, now + std::chrono::ceil<WallTime::duration>(pause), now);
+    } else {
+      see_to(pool, instance, now);
+      helper = look_for_help(pool, now);
     }
   }
   call(pool, helper);

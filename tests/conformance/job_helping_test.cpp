@@ -1,5 +1,6 @@
 // job_helping_test.cpp: no instance is idle while a job without a key waits for a busy one.
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -48,6 +49,15 @@ class JobHelpingTest : public JobPoolTest {
     EXPECT_EQ(client.enqueue(job).instance_index, 0U);
   }
 
+  // Leaves some jobs behind that do nothing.
+  std::string key_of(const JobClient<Note>& client, std::uint32_t index) {
+    for (;;) {
+      const std::string key = "key" + std::to_string(fillers_++);
+      const EnqueueResult result = client.enqueue({.id = key, .event = {}, .partition_key = key});
+      if (result.instance_index == index) return key;
+    }
+  }
+
   bool has_begun(const std::string& id, std::size_t times = 1) const {
     const Time deadline = real_clock().now() + 10s;
     while (witness_.count(id) < times) {
@@ -57,7 +67,36 @@ class JobHelpingTest : public JobPoolTest {
     return true;
   }
 
+  // Three instances of which the first is at a job and the others have nothing to do. What they are
+  // called for they cannot begin: dead letters are told on their threads until the early door
+  // opens. The next job without a key is the first instance's.
+  JobClient<Note> with_slow_workers() {
+    Config slow = config(3);
+    slow.execute = [this](JobContext& context, const Note& note) {
+      witness_.see(context.job_id());
+      if (note.customer == "slow") door_.wait();
+      if (note.customer == "dead") throw std::runtime_error("no");
+    };
+    slow.retry.max_attempts = 1;
+    slow.on_dead_letter = [this](const Note&, const JobError&, const DeadLetterInfo&) {
+      witness_.see("told");
+      early_door_.wait();
+    };
+    const auto client = jobs_->define<Note>("notes", slow);
+    jobs_->start();
+    key_ = key_of(client, 1);
+    enqueue_to_first(client, {.id = "slow", .event = {"slow"}});
+    EXPECT_TRUE(has_begun("slow"));
+    fill_up(client);
+    for (const char* const id : {"dead0", "dead1"}) {
+      client.enqueue({.id = id, .event = {"dead"}, .partition_key = key_});
+    }
+    EXPECT_TRUE(has_begun("told", 2));
+    return client;
+  }
+
   int fillers_ = 0;
+  std::string key_;  // of the second instance
   Door door_;
   Door early_door_;
 };
@@ -93,6 +132,23 @@ TEST_P(JobHelpingTest, AsManyHelpAsThereAreJobs) {
     enqueue_to_first(client, {.id = id, .event = {"slow"}, .run_at = then});
   }
   for (const char* const id : {"slow0", "slow1", "slow2", "slow3"}) EXPECT_TRUE(has_begun(id));
+}
+
+TEST_P(JobHelpingTest, WhoIsCalledAndHasAJobOfItsOwnCallsAnother) {
+  const auto client = with_slow_workers();
+  EXPECT_EQ(client.enqueue({.id = "next", .event = {}}).instance_index, 0U);
+  client.enqueue({.id = "own", .event = {"slow"}, .partition_key = key_});
+  early_door_.open();
+  EXPECT_TRUE(has_begun("own"));
+  EXPECT_TRUE(has_begun("next"));
+}
+
+TEST_P(JobHelpingTest, WhoIsCalledAndPausedMeanwhileCallsAnother) {
+  const auto client = with_slow_workers();
+  EXPECT_EQ(client.enqueue({.id = "next", .event = {}}).instance_index, 0U);
+  client.pause(1);
+  early_door_.open();
+  EXPECT_TRUE(has_begun("next"));
 }
 
 // A limit of the pool makes all instances rest, also those that have nothing of their own, or only
