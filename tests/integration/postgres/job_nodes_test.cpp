@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <muster/jobs/move_jobs.hpp>
+
 #include "job_nodes_testing.hpp"
 
 namespace muster::testing {
@@ -224,6 +226,24 @@ TEST_F(JobNodesTest, WhoWasSilentDoesNotGoOnBesideAnotherConcurrency) {
   ASSERT_TRUE(eventually(is_stopped));
   EXPECT_EQ(node(5).client.status().concurrency, 2U);
   (void)stranger.ask("ROLLBACK");
+}
+
+// As if it had been stopped for an hour: it must not go on with what has been taken elsewhere.
+TEST_F(JobNodesTest, WhoIsSilentWhileJobsAreMovedIsGivenUp) {
+  started(2, {.lease = 1min});
+  ASSERT_TRUE(are_shares("2")) << shares();
+  const std::string number = ask("SELECT number FROM muster.node WHERE pools <> '{}'");
+  const auto are_moved = [&] {
+    (void)ask(kSilence);
+    try {
+      (void)move_jobs(url_, "memory:");
+    } catch (const StoreFailure&) {  // it had a beat to say
+      return false;
+    }
+    return true;
+  };
+  ASSERT_TRUE(eventually(are_moved));
+  EXPECT_EQ(ask("SELECT dead FROM muster.node WHERE number = " + number), "t");
 }
 
 TEST_F(JobNodesTest, ManyMayOpenAnEmptyDatabaseAtOnce) {

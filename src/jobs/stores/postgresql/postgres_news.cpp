@@ -1,4 +1,5 @@
 // postgres_news.cpp: what a node hears of the others, and asks them.
+#include <array>
 #include <cmath>
 #include <string>
 #include <sys/eventfd.h>
@@ -96,8 +97,7 @@ bool PostgresStore::poll_at_once(const std::vector<PoolNumber>& pools, const Eac
 // All pages are of one moment: what was enqueued before something else must not come behind it. The
 // horizon is a little older, and set when all pages have been seen.
 void PostgresStore::poll_by_pages(const std::vector<PoolNumber>& pools, const EachArrivals& each) {
-  const std::string next(
-      watcher_.run("SELECT pg_snapshot_xmin(pg_current_snapshot())").text(0, 0));
+  const std::string next(watcher_.run("SELECT pg_snapshot_xmin(pg_current_snapshot())").text(0, 0));
   Cursor cursor(watcher_, {"SELECT seq, priority, attempts, turn, at, key, xid, pool"
                            " FROM muster.waiting WHERE xid >= $1::xid8 AND pool = ANY($2)"
                            " ORDER BY seq",
@@ -191,14 +191,15 @@ bool PostgresStore::has_available(PoolNumber pool) {
       .boolean(0, 0);
 }
 
+// A node that is silent could go on as long as it is not buried.
 bool PostgresStore::has_nodes() {
   const MutexLock lock(reading_);
-  return reader_
-      .ask(
-          "SELECT EXISTS (SELECT FROM muster.node WHERE NOT dead AND number <> $1 AND pools <> '{}'"
-          " AND beat + lease_ms * interval '1 ms' > clock_timestamp())",
-          Parameters().add(node_.load(relaxed)))  // relaxed: nobody else is here
-      .boolean(0, 0);
+  const std::array<Query, 3> queries{
+      Query{kBury}, Query{kFree},
+      Query{"SELECT EXISTS (SELECT FROM muster.node WHERE NOT dead AND number <> $1"
+            " AND pools <> '{}')",
+            Parameters().add(node_.load(relaxed))}};  // relaxed: nobody else is here
+  return reader_.run_all(queries)[2].boolean(0, 0);
 }
 
 Duration PostgresStore::take_token(const std::string& name, const RateLimit& limit) {
