@@ -157,8 +157,11 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
   const MutexLock defining(defining_);
   std::vector<BadField> bad = validate(setup);
   for (BadField& problem : problems_of(name)) bad.push_back(std::move(problem));
+  const auto is_same = [name](const auto& entry) { return entry.second->name == name; };
   // Nobody else writes it.
-  if (pools_.contains(name)) bad.push_back({"pool", std::string(name), "is defined already"});
+  if (std::ranges::any_of(by_number_, is_same)) {
+    bad.push_back({"pool", std::string(name), "is defined already"});
+  }
   // relaxed: set under the lock.
   if (is_started_.load(relaxed)) {
     bad.push_back({"pool", std::string(name), "must be defined before start()"});
@@ -179,14 +182,16 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
   Pool& made = *pool;
   {
     const MutexLock lock(defined_);
-    by_number_.emplace(record.number, &made);
-    pools_.emplace(name, std::move(pool));
+    by_number_.emplace(record.number, std::move(pool));
   }
   if (shared_ == nullptr) {
     std::set<std::uint32_t> all;
     for (std::uint32_t index = 0; index < made.concurrency; ++index) all.insert(index);
     load(made, all, interrupted_);
   }
+  // Who enqueued sooner would come before what was enqueued before.
+  const MutexLock lock(defined_);
+  pools_.emplace(name, &made);
   return made;
 }
 
@@ -209,7 +214,7 @@ JobNode::Pool& JobNode::pool_of(PoolNumber number) const {
 std::vector<JobNode::Pool*> JobNode::defined() const {
   const MutexLock lock(defined_);
   std::vector<Pool*> all;
-  for (const auto& [name, pool] : pools_) all.push_back(pool.get());
+  for (const auto& [name, pool] : pools_) all.push_back(pool);
   return all;
 }
 

@@ -267,8 +267,8 @@ class JobNode final : private GroupCommit::Listener {
   // Written by define() under this lock, and constant from start() on: whatever that sets in motion
   // looks at them without it. Others may enqueue before.
   mutable Mutex defined_;
-  std::map<std::string, std::unique_ptr<Pool>, std::less<>> pools_;
-  std::map<PoolNumber, Pool*> by_number_;
+  std::map<std::string, Pool*, std::less<>> pools_;  // those that are loaded
+  std::map<PoolNumber, std::unique_ptr<Pool>> by_number_;
 
   // Held by whoever ends it.
   Mutex ending_;

@@ -203,6 +203,34 @@ TEST_P(JobPoolLifeTest, AStopHandsBackWhatItInterrupts) {
   EXPECT_EQ(witness_.count("a1"), 1U);
 }
 
+// Until a pool is loaded nobody has it: what is enqueued then would come before what was there.
+TEST_P(LastingJobPoolTest, WhoEnqueuesWhileAPoolIsLoadedComesLast) {
+  constexpr int kJobs = 10'000;
+  std::vector<Enqueue> jobs;
+  for (int i = 0; i < kJobs; ++i) {
+    jobs.push_back({.id = std::to_string(i), .event = {"old", i}, .partition_key = "key"});
+  }
+  jobs_->define<Note>("notes", noting()).enqueue_many(jobs);
+  reopen();
+  std::jthread enqueues([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      try {
+        const auto client = jobs_->client<Note>("notes");
+        client.enqueue({.id = "late", .event = {"late", 0}, .partition_key = "key"});
+        return;
+      } catch (const InvalidArgument&) {  // it is not defined yet
+        std::this_thread::yield();
+      }
+    }
+  });
+  const auto client = jobs_->define<Note>("notes", noting());
+  enqueues.join();
+  jobs_->start();
+  ASSERT_EQ(client.drain(60s), DrainOutcome::drained);
+  ASSERT_EQ(witness_.seen().size(), std::size_t{kJobs} + 1);
+  EXPECT_EQ(witness_.seen().back(), "late0");
+}
+
 TEST_P(LastingJobPoolTest, AnEventThatDoesNotMatchItsTypeIsADeadLetterAtOnce) {
   struct Tester {
     static JobPoolConfig<std::string> texts() {
