@@ -194,18 +194,23 @@ void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
       }
       if (instance.is_held) continue;
       gained.insert(each.place.index);
-      clear(pool, instance);  // what a load has left that failed
       instance.holder = standing.node;
       instance.processed = each.processed;
       instance.careful = each.is_suspect ? kCarefulJobs : 0;
       ++instance.term;
     }
     for (Instance& instance : pool.instances) {
-      if (instance.is_held && !ours.contains(instance.index)) lose(pool, instance);
+      if (!ours.contains(instance.index)) lose(pool, instance);
     }
   }
   if (!gained.empty()) {
-    load(pool, gained, {standing.interrupted.begin(), standing.interrupted.end()});
+    try {
+      load(pool, gained, {standing.interrupted.begin(), standing.interrupted.end()});
+    } catch (...) {  // the next beat tells whose they are then
+      const MutexLock lock(pool.mutex);
+      for (const std::uint32_t index : gained) lose(pool, pool.instances[index]);
+      throw;
+    }
     const MutexLock lock(pool.mutex);
     for (const std::uint32_t index : gained) pool.instances[index].is_held = true;
   }
@@ -222,10 +227,10 @@ void JobNode::clear(Pool& pool, Instance& instance) {
 }
 
 // Its jobs are others'. What is being run of them, by whomever, is asked to stop, and will not be
-// settled.
+// settled. So with what a load that has failed has left behind.
 void JobNode::lose(Pool& pool, Instance& instance) {
   pool.mutex.is_held();
-  if (!instance.is_held) return;
+  if (instance.holder == 0) return;
   instance.is_held = false;
   instance.is_leaving = false;
   instance.holder = 0;

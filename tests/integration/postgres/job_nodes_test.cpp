@@ -246,6 +246,33 @@ TEST_F(JobNodesTest, WhoIsSilentWhileJobsAreMovedIsGivenUp) {
   EXPECT_EQ(ask("SELECT dead FROM muster.node WHERE number = " + number), "t");
 }
 
+// It has read what waits, but not which partitions are blocked, when it is given up.
+TEST_F(JobNodesTest, WhoseLoadHasFailedForgetsWhatItHasReadWhenAnotherHasIt) {
+  const auto started_blocking = [&]() -> Node& {
+    Config blocking = config(1);
+    blocking.when_dead = DeadLetterEffect::block;
+    Node& made =
+        *nodes_.emplace_back(std::make_unique<Node>(url_, blocking, JobsOptions{.lease = kLease}));
+    made.jobs.start();
+    return made;
+  };
+  (void)node(1).client.enqueue({.id = "a"});
+  (void)ask("ALTER TABLE muster.failure RENAME TO hidden");
+  const Node& first = started_blocking();
+  ASSERT_TRUE(are_shares("1")) << shares();
+  const std::string beat = ask("SELECT beat FROM muster.node WHERE pools <> '{}'");
+  ASSERT_TRUE(
+      eventually([&] { return ask("SELECT beat FROM muster.node WHERE pools <> '{}'") != beat; }));
+  const Node& second = started_blocking();
+  ASSERT_TRUE(are_shares("0,1")) << shares();
+  (void)ask(
+      "UPDATE muster.node SET dead = true WHERE number = (SELECT node FROM muster.instance);"
+      " UPDATE muster.instance SET node = NULL; ALTER TABLE muster.hidden RENAME TO failure");
+  EXPECT_EQ(second.client.drain(kLong), DrainOutcome::drained);
+  EXPECT_EQ(first.client.drain(kSoon), DrainOutcome::drained);
+  expect_each_once(1);
+}
+
 TEST_F(JobNodesTest, ManyMayOpenAnEmptyDatabaseAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
