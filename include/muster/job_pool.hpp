@@ -137,7 +137,8 @@ class JobClient {
   }
 
   // Lets the job at hand end, and begins no other. Stays so when the program is started again.
-  // Without an index: all instances. To resume all is to resume each.
+  // Without an index: all instances. To resume all is to resume each; to resume one leaves the
+  // others as they are.
   void pause(std::optional<std::uint32_t> index = {}) const { handle_.set_paused(index, true); }
   void resume(std::optional<std::uint32_t> index = {}) const { handle_.set_paused(index, false); }
 

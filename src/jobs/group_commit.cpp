@@ -283,7 +283,8 @@ void GroupCommit::carry_out(Transaction& transaction) {
     request->verdicts = request->batch.verdicts.size();
     append(batch.jobs, request->batch.jobs);
     append(batch.verdicts, request->batch.verdicts);
-    append(batch.pauses, request->batch.pauses);
+    const std::vector<PauseChange>& pauses = request->batch.pauses;  // who is told needs them
+    batch.pauses.insert(batch.pauses.end(), pauses.begin(), pauses.end());
     transaction.durability = std::max(transaction.durability, request->durability);
   }
   try {

@@ -122,23 +122,17 @@ WaitingJobs JobNode::waiting(const Pool& pool, std::uint32_t index, const Waitin
 
 void JobNode::set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is_paused) {
   GroupCommit::Request request;
-  request.batch.pauses.push_back({.pool = pool.number, .index = index, .is_paused = is_paused});
+  request.batch.pauses.push_back({.pool = pool.number,
+                                  .index = index,
+                                  .is_paused = is_paused,
+                                  .concurrency = pool.concurrency});
   if (index && *index >= pool.concurrency) {
     throw InvalidArgument(
         {"instance", std::to_string(*index), "must be below " + std::to_string(pool.concurrency)});
   }
   commits_->run(request);
-  {
-    const MutexLock lock(pool.mutex);
-    ++pool.pauses;
-    if (index) {
-      pool.instances[*index].is_paused = is_paused;
-    } else {
-      pool.is_paused = is_paused;
-      for (Instance& instance : pool.instances) instance.is_paused = false;
-    }
-  }
-  pool.changed.notify_all();
+  // What another node has paused meanwhile is known by the store only.
+  if (shared_ != nullptr) call_others();
   if (is_paused) return;
   for (std::uint32_t each = 0; each < pool.concurrency; ++each) wake(pool, each);
 }

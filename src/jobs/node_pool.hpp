@@ -125,6 +125,18 @@ class JobPoolState {
     instance.is_awake = is_awake;
   }
 
+  // As the store has done.
+  void follow(const PauseChange& change) {
+    mutex.is_held();
+    ++pauses;
+    const bool spreads = is_paused && change.index && !change.is_paused;
+    for (JobInstance& instance : instances) {
+      if (!change.index || spreads) instance.is_paused = spreads;
+      if (instance.index == change.index) instance.is_paused = change.is_paused;
+    }
+    if (!change.index || spreads) is_paused = change.is_paused;
+  }
+
   [[nodiscard]] bool is_taken(const WaitingJob& job) const {
     mutex.is_held();
     const auto found = taken.find(job.seq);

@@ -212,6 +212,12 @@ void JobNode::note_settled(Pool& pool, const Settlement& settlement, bool is_set
 
 void JobNode::on_committed(const StoreBatch& batch) {
   add_jobs(batch.jobs, batch.inserted);
+  for (const PauseChange& change : batch.pauses) {  // in the order of the store
+    Pool& pool = pool_of(change.pool);
+    const MutexLock lock(pool.mutex);
+    pool.follow(change);
+    pool.changed.notify_all();
+  }
   for (const NewJob& job : batch.jobs) {
     Pool& pool = pool_of(job.pool);
     // relaxed: whoever has noted the id has seen that it is set, and handed it over since.

@@ -88,10 +88,12 @@ struct Verdict {
   NodeNumber holder = 0;  // as whom the node holds its instance; 0: anybody may do it
 };
 
+// To resume one instance of a pool that is paused as a whole is to pause each of the others.
 struct PauseChange {
   PoolNumber pool = 0;
   std::optional<std::uint32_t> index = {};  // none: all instances, also those that are to come
   bool is_paused = false;
+  std::uint32_t concurrency = 0;  // of the pool; a store that knows better goes by its own
 };
 
 // In this order. Answers stand where the questions do.

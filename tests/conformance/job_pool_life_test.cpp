@@ -36,6 +36,44 @@ TEST_P(JobPoolLifeTest, APausedInstanceBeginsNothing) {
   EXPECT_THROW(client.pause(2), InvalidArgument);
 }
 
+TEST_P(JobPoolLifeTest, OneInstanceOfAPausedPoolGoesOnAlone) {
+  Config config = noting();
+  config.concurrency = 3;
+  const auto define = [&] {
+    const auto client = jobs_->define<Note>("notes", config);
+    jobs_->start();
+    return client;
+  };
+  auto client = define();
+  client.pause();
+  client.resume(2);
+  const auto states = [&client] {
+    std::vector<InstanceState> all;
+    for (const InstanceStatus& instance : client.status().instances) all.push_back(instance.state);
+    return all;
+  };
+  const std::vector<InstanceState> only_the_last{InstanceState::paused, InstanceState::paused,
+                                                 InstanceState::idle};
+  EXPECT_EQ(states(), only_the_last);
+  if (std::string(GetParam()) != "memory") {
+    reopen();
+    client = define();
+    EXPECT_EQ(states(), only_the_last) << "also after a restart";
+  }
+  std::size_t expected = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    const EnqueueResult result = client.enqueue({.id = key, .event = {}, .partition_key = key});
+    expected += result.instance_index == 2 ? 1 : 0;
+  }
+  EXPECT_EQ(client.drain_instance(2, 10s), DrainOutcome::drained);
+  EXPECT_EQ(client.drain(10s), DrainOutcome::paused);
+  EXPECT_EQ(witness_.seen().size(), expected);
+  client.resume();
+  EXPECT_EQ(client.drain(10s), DrainOutcome::drained);
+  EXPECT_EQ(witness_.seen().size(), 20U);
+}
+
 TEST_P(JobPoolLifeTest, WhatAJobEnqueuesComesWithItsCompletion) {
   const auto follow = jobs_->define<Note>("follow", noting());
   Config config = noting();

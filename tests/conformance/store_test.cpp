@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -329,6 +330,27 @@ TEST_P(StoreTest, CountsAndPausesOfInstancesStay) {
   for (const PoolRecord::Instance& instance : record.instances) {
     EXPECT_FALSE(instance.is_paused) << "to resume all is to resume each";
   }
+}
+
+TEST_P(StoreTest, OneInstanceOfAPausedPoolIsResumedAlone) {
+  StoreBatch batch;
+  batch.pauses.push_back({.pool = pool_, .is_paused = true, .concurrency = 4});
+  batch.pauses.push_back({.pool = pool_, .index = 2, .concurrency = 4});
+  store().commit(batch, Durability::synced);
+  const auto paused = [this] {
+    reopen();
+    const PoolRecord record = store().open_pool("webhooks", 4);
+    EXPECT_FALSE(record.is_paused);
+    std::set<std::uint32_t> indexes;
+    for (const PoolRecord::Instance& instance : record.instances) {
+      if (instance.is_paused) indexes.insert(instance.index);
+    }
+    return indexes;
+  };
+  EXPECT_EQ(paused(), (std::set<std::uint32_t>{0, 1, 3}));
+  batch.pauses.assign(1, {.pool = pool_, .index = 3, .concurrency = 4});
+  store().commit(batch, Durability::synced);
+  EXPECT_EQ(paused(), (std::set<std::uint32_t>{0, 1}));
 }
 
 TEST_P(StoreTest, WhatIsOverGoesInTwoSteps) {

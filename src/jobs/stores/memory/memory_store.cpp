@@ -90,12 +90,18 @@ bool MemoryStore::judge(const Verdict& verdict) {
 void MemoryStore::pause(const PauseChange& change) {
   for (auto& [name, pool] : pools_) {
     if (pool.number != change.pool) continue;
-    if (change.index) {
-      instance_of_record(pool, *change.index).is_paused = change.is_paused;
-    } else {
+    if (!change.index) {
       pool.is_paused = change.is_paused;
       for (PoolRecord::Instance& instance : pool.instances) instance.is_paused = false;
+      continue;
     }
+    if (pool.is_paused && !change.is_paused) {
+      pool.is_paused = false;
+      for (std::uint32_t index = 0; index < change.concurrency; ++index) {
+        instance_of_record(pool, index).is_paused = true;
+      }
+    }
+    instance_of_record(pool, *change.index).is_paused = change.is_paused;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "jobs/stores/postgresql/batch_statements.hpp"
+#include "jobs/stores/postgresql/sharing_queries.hpp"
 #include "jobs/stores/store_time.hpp"
 
 namespace muster {
@@ -417,10 +418,22 @@ void BatchQueries::insert() {
   });
 }
 
+// A pool that is paused as a whole becomes one of which each instance is. Whoever pauses it now
+// waits for the lock, or has been waited for.
+void BatchQueries::spread_pause(PoolNumber pool) {
+  add(kLockPool, Parameters().add(pool));
+  add("INSERT INTO muster.instance(pool, number, paused)"
+      " SELECT number, generate_series(0, concurrency - 1), true FROM muster.pool"
+      " WHERE number = $1 AND paused ON CONFLICT (pool, number) DO UPDATE SET paused = true",
+      Parameters().add(pool));
+  add("UPDATE muster.pool SET paused = false WHERE number = $1 AND paused", Parameters().add(pool));
+}
+
 void BatchQueries::pause() {
   for (const PauseChange& change : batch_.pauses) {
     const std::string_view is_paused = change.is_paused ? "t" : "f";
     if (change.index) {
+      if (!change.is_paused) spread_pause(change.pool);
       add("INSERT INTO muster.instance(pool, number, paused) VALUES($1, $2, $3::boolean)"
           " ON CONFLICT (pool, number) DO UPDATE SET paused = excluded.paused",
           Parameters().add(change.pool).add(std::int64_t{*change.index}).add(is_paused));

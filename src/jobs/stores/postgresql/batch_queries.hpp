@@ -88,6 +88,7 @@ class BatchQueries {
   void note_failures();
   void forgive_interrupted();
   void ask_what_was_settled();
+  void spread_pause(PoolNumber pool);
   void make_room(const std::vector<Job>& jobs);
   void insert_one(const Job& job);
   [[nodiscard]] std::vector<Job> jobs_to_insert() const;

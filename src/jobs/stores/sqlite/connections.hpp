@@ -78,6 +78,7 @@ struct SqliteStore::Writer {
                       "INSERT INTO instance(pool, number, paused) VALUES(?1, ?2, ?3)"
                       " ON CONFLICT DO UPDATE SET paused = excluded.paused"};
   Statement pause_pool{database, "UPDATE pool SET paused = ?1 WHERE number = ?2"};
+  Statement resume_pool{database, "UPDATE pool SET paused = 0 WHERE number = ?1 AND paused = 1"};
   Statement pause_none{database, "UPDATE instance SET paused = 0 WHERE pool = ?1"};
 
   // What is over: of one state and emptied or not, in a span of time.

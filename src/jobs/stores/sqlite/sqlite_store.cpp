@@ -145,15 +145,23 @@ void SqliteStore::make_room(const NewJob& job) {
 }
 
 void SqliteStore::pause(const PauseChange& change) {
-  if (change.index) {
-    writer_->pause_one.bind(1, change.pool)
-        .bind(2, *change.index)
-        .bind(3, change.is_paused ? 1 : 0)
-        .run();
+  const auto set = [&](std::uint32_t index, bool is_paused) {
+    writing_.is_held();
+    writer_->pause_one.bind(1, change.pool).bind(2, index).bind(3, is_paused ? 1 : 0).run();
+  };
+  if (!change.index) {
+    writer_->pause_pool.bind(1, change.is_paused ? 1 : 0).bind(2, change.pool).run();
+    writer_->pause_none.bind(1, change.pool).run();
     return;
   }
-  writer_->pause_pool.bind(1, change.is_paused ? 1 : 0).bind(2, change.pool).run();
-  writer_->pause_none.bind(1, change.pool).run();
+  if (!change.is_paused) {
+    writer_->resume_pool.bind(1, change.pool).run();
+    const bool was_paused = writer_->database.changes() == 1;
+    for (std::uint32_t index = 0; was_paused && index < change.concurrency; ++index) {
+      set(index, true);
+    }
+  }
+  set(*change.index, change.is_paused);
 }
 
 void SqliteStore::commit(StoreBatch& batch, Durability durability) {
