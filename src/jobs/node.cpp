@@ -291,19 +291,13 @@ void JobNode::load(Pool& pool, const std::set<std::uint32_t>& instances,
 
 // Those whose head is a dead letter.
 void JobNode::block_partitions(Pool& pool, const std::set<std::uint32_t>& instances) {
-  Store::Page page{.limit = kPrunePage};
-  for (;;) {
-    const std::vector<Store::FoundLetter> letters = store_->dead_letters(pool.number, page);
+  each_dead_letter(*store_, pool.number, [&](const Store::FoundLetter& found) {
+    if (!found.letter.partition_key) return;
+    const PartitionHash partition = partition_hash(*found.letter.partition_key);
+    const std::uint32_t index = instance_of(partition, pool.concurrency);
     const MutexLock lock(pool.mutex);
-    for (const Store::FoundLetter& found : letters) {
-      if (!found.letter.partition_key) continue;
-      const PartitionHash partition = partition_hash(*found.letter.partition_key);
-      const std::uint32_t index = instance_of(partition, pool.concurrency);
-      if (instances.contains(index)) pool.instances[index].lane.block(partition, found.seq);
-    }
-    if (letters.size() < page.limit) return;
-    page.after = letters.back().seq;
-  }
+    if (instances.contains(index)) pool.instances[index].lane.block(partition, found.seq);
+  });
 }
 
 // A job that was being run when its process died has failed once more. It is not in a lane yet, so

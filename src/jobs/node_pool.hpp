@@ -171,6 +171,18 @@ inline std::uint32_t home_of(const WaitingJob& job, std::uint32_t turn, std::uin
   return job.partition ? instance_of(*job.partition, instances) : instance_of_turn(turn, instances);
 }
 
+// The oldest first.
+template <class Each>
+void each_dead_letter(Store& store, PoolNumber pool, const Each& each) {
+  Store::Page page{.limit = 1000};
+  for (;;) {
+    const std::vector<Store::FoundLetter> letters = store.dead_letters(pool, page);
+    for (const Store::FoundLetter& found : letters) each(found);
+    if (letters.size() < page.limit) return;
+    page.after = letters.back().seq;
+  }
+}
+
 // A job that an instance has begun.
 struct JobNode::Taken {
   WaitingJob job = {};

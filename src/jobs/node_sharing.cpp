@@ -28,8 +28,6 @@ constexpr std::chrono::milliseconds kFirstPause{200};
 constexpr std::chrono::milliseconds kLongestPause{1000};
 constexpr double kPauseJitter = 0.5;
 
-constexpr std::size_t kLettersAtOnce = 1000;
-
 // Jobs that a node may have begun before it died, and not settled: as many are begun with care by
 // who takes them over.
 constexpr std::size_t kCarefulJobs = 1025;
@@ -150,13 +148,8 @@ void JobNode::release_partitions(Pool& pool) {
   }
   if (blocking.empty()) return;
   std::set<JobSeq> dead;
-  Store::Page page{.limit = kLettersAtOnce};
-  for (;;) {
-    const std::vector<Store::FoundLetter> letters = store_->dead_letters(pool.number, page);
-    for (const Store::FoundLetter& found : letters) dead.insert(found.seq);
-    if (letters.size() < page.limit) break;
-    page.after = letters.back().seq;
-  }
+  each_dead_letter(*store_, pool.number,
+                   [&dead](const Store::FoundLetter& found) { dead.insert(found.seq); });
   {
     const MutexLock lock(pool.mutex);
     for (Instance& instance : pool.instances) {
