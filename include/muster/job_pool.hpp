@@ -73,7 +73,7 @@ class MUSTER_API JobPoolHandle {
   [[nodiscard]] WaitingJobs waiting(std::uint32_t index, const WaitingPage& page) const;
   void set_paused(std::optional<std::uint32_t> index, bool is_paused) const;
   JobCancelOutcome cancel(std::string_view id, const JobCancelOptions& options) const;
-  DrainOutcome drain(std::optional<std::uint32_t> index, Duration timeout) const;
+  DrainOutcome drain(const DrainOptions& options) const;
   [[nodiscard]] std::vector<JobDeadLetter> dead_letters(std::size_t limit) const;
   bool replay(std::string_view id) const;
   bool discard(std::string_view id) const;
@@ -147,13 +147,10 @@ class JobClient {
     return handle_.cancel(id, options);
   }
 
-  // Waits until nothing waits or runs, and all of it is in the store.
-  DrainOutcome drain(Duration timeout = Duration::max()) const {
-    return handle_.drain(std::nullopt, timeout);
-  }
-  DrainOutcome drain_instance(std::uint32_t index, Duration timeout = Duration::max()) const {
-    return handle_.drain(index, timeout);
-  }
+  // Waits until nothing waits or runs, and all of it is in the store. What waits for its time or
+  // its next attempt counts, unless told otherwise.
+  DrainOutcome drain(const DrainOptions& options = {}) const { return handle_.drain(options); }
+  DrainOutcome drain(Duration timeout) const { return handle_.drain({.timeout = timeout}); }
 
   // The oldest of them.
   [[nodiscard]] std::vector<JobDeadLetter> dead_letters(std::size_t limit = 100) const {

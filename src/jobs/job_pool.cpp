@@ -73,8 +73,8 @@ JobCancelOutcome JobPoolHandle::cancel(std::string_view id, const JobCancelOptio
   return node_->cancel(*pool_, id, options);
 }
 
-DrainOutcome JobPoolHandle::drain(std::optional<std::uint32_t> index, Duration timeout) const {
-  return node_->drain(*pool_, index, deadline_in(timeout));
+DrainOutcome JobPoolHandle::drain(const DrainOptions& options) const {
+  return node_->drain(*pool_, options, deadline_in(options.timeout));
 }
 
 std::vector<JobDeadLetter> JobPoolHandle::dead_letters(std::size_t limit) const {

@@ -19,6 +19,7 @@ Lane::Place Lane::put(const WaitingJob& job) {
     unused_.pop_back();
     nodes_[place] = {.job = job};
   }
+  put_off_ += job.is_put_off ? 1 : 0;
   const bool is_new = places_.add(job.seq, place);
   MUSTER_ASSERT(is_new, job.seq);
   return place;
@@ -125,7 +126,8 @@ void Lane::drop_old(Ready& ready) const {
 WaitingJob Lane::take_from(Ready& ready) {
   const Place place = ready.front().place;
   ready.pop();
-  const WaitingJob job = nodes_[place].job;
+  WaitingJob job = nodes_[place].job;
+  if (std::exchange(job.is_put_off, false)) --put_off_;
   if (job.partition) {
     Partition& partition = partitions_.at(*job.partition);
     partition.is_busy = true;
@@ -145,6 +147,13 @@ std::optional<WaitingJob> Lane::take(WallTime now) {
   const bool takes_head =
       keyless_.empty() || (!heads_.empty() && IsMoreUrgent()(heads_.front(), keyless_.front()));
   return take_from(takes_head ? heads_ : keyless_);
+}
+
+bool Lane::has_due(WallTime now) {
+  wake(now);
+  drop_old(keyless_);
+  drop_old(heads_);
+  return put_off_ > 0 || !keyless_.empty() || !heads_.empty();
 }
 
 bool Lane::has_to_give(WallTime now) {
@@ -259,7 +268,8 @@ void Lane::insert_in_front(Partition& partition, Place place) {
 std::optional<WaitingJob> Lane::remove(JobSeq seq) {
   const Place place = places_.remove(seq);
   if (place == kNowhere) return std::nullopt;
-  const WaitingJob job = nodes_[place].job;
+  WaitingJob job = nodes_[place].job;
+  if (std::exchange(job.is_put_off, false)) --put_off_;
   if (!job.partition) {
     let_go(place);
     return job;

@@ -43,6 +43,7 @@ struct WaitingJob {
   WallTime run_at{};  // not before that
   std::int16_t priority = 0;
   std::uint16_t attempts = 0;  // that have failed
+  bool is_put_off = false;     // until run_at by a limit or the store: it is due
   std::uint64_t version = 0;   // as its record says
 
   bool operator==(const WaitingJob&) const = default;
@@ -100,6 +101,9 @@ class Lane {
   // When the next of those may be due whose time had not come when take() or has_to_give() last
   // looked, or that were added since.
   [[nodiscard]] std::optional<WallTime> next_delayed() const;
+
+  // Whether there are jobs that wait for nothing but their turn, or were put off.
+  [[nodiscard]] bool has_due(WallTime now);
 
   // Jobs that wait, for their time or their turn.
   [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
@@ -169,6 +173,7 @@ class Lane {
   void forget_if_over(PartitionHash key);
 
   PartitionOrder order_;
+  std::size_t put_off_ = 0;
   PartitionHash largest_ = 0;  // or another, if none has more than half
   std::vector<Node> nodes_;
   std::vector<Place> unused_;

@@ -105,7 +105,7 @@ class JobNode final : private GroupCommit::Listener {
   [[nodiscard]] InstanceStatus instance_status(const Pool& pool, std::uint32_t index) const;
   void set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is_paused);
   JobCancelOutcome cancel(Pool& pool, std::string_view id, const JobCancelOptions& options);
-  DrainOutcome drain(Pool& pool, std::optional<std::uint32_t> index, Time deadline);
+  DrainOutcome drain(Pool& pool, const DrainOptions& options, Time deadline);
   [[nodiscard]] std::vector<JobDeadLetter> dead_letters(Pool& pool, std::size_t limit) const;
   bool judge_dead(Pool& pool, std::string_view id, JobState to);
   [[nodiscard]] Store::Remains remains(Pool& pool, std::string_view id) const;
@@ -225,11 +225,11 @@ class JobNode final : private GroupCommit::Listener {
   JobCancelOutcome cancel_elsewhere(Pool& pool, const JobRecord& job,
                                     const JobCancelOptions& options);
   void unblock(Pool& pool, const JobRecord& record, bool is_replayed);
-  DrainOutcome drain_here(Pool& pool, std::optional<std::uint32_t> index, Time deadline);
+  DrainOutcome drain_here(Pool& pool, const DrainOptions& options, Time deadline);
   [[nodiscard]] InstanceStatus status_of(const Pool& pool, std::uint32_t index,
                                          const std::vector<SharedStore::Seen>& seen) const;
-  [[nodiscard]] DrainOutcome drained_elsewhere(const Pool& pool,
-                                               std::optional<std::uint32_t> index);
+  [[nodiscard]] bool has_work_elsewhere(const Pool& pool, const DrainOptions& options);
+  [[nodiscard]] DrainOutcome drained_elsewhere(const Pool& pool, const DrainOptions& options);
 
   [[nodiscard]] WallTime wall_now() const;
   [[nodiscard]] Duration clock_offset() const;

@@ -15,6 +15,12 @@ constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::milliseconds kLookAgain{10};
 constexpr std::chrono::milliseconds kLookSeldom{200};
 
+void check_index(const JobPoolState& pool, std::uint32_t index) {
+  if (index < pool.concurrency) return;
+  throw InvalidArgument(
+      {"instance", std::to_string(index), "must be below " + std::to_string(pool.concurrency)});
+}
+
 }  // namespace
 
 JobPoolStatus JobNode::status(const Pool& pool) const {
@@ -34,10 +40,7 @@ JobPoolStatus JobNode::status(const Pool& pool) const {
 }
 
 InstanceStatus JobNode::instance_status(const Pool& pool, std::uint32_t index) const {
-  if (index >= pool.concurrency) {
-    throw InvalidArgument(
-        {"instance", std::to_string(index), "must be below " + std::to_string(pool.concurrency)});
-  }
+  check_index(pool, index);
   return status_of(
       pool, index,
       shared_ != nullptr ? shared_->look(pool.number) : std::vector<SharedStore::Seen>{});
@@ -83,7 +86,7 @@ InstanceStatus JobNode::status_of(const Pool& pool, std::uint32_t index,
 }
 
 WaitingJobs JobNode::waiting(const Pool& pool, std::uint32_t index, const WaitingPage& page) const {
-  (void)instance_status(pool, index);  // whether there is one
+  check_index(pool, index);
   std::vector<JobSeq> seqs;
   const auto add = [&](const WaitingJob& job) {
     if (job.seq > page.after) seqs.push_back(job.seq);
@@ -126,10 +129,7 @@ void JobNode::set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is
                                   .index = index,
                                   .is_paused = is_paused,
                                   .concurrency = pool.concurrency});
-  if (index && *index >= pool.concurrency) {
-    throw InvalidArgument(
-        {"instance", std::to_string(*index), "must be below " + std::to_string(pool.concurrency)});
-  }
+  if (index) check_index(pool, *index);
   commits_->run(request);
   // What another node has paused meanwhile is known by the store only.
   if (shared_ != nullptr) call_others();
@@ -261,52 +261,74 @@ void JobNode::put_back(Pool& pool, std::uint32_t home, const WaitingJob& job) {
   wake(pool, home);
 }
 
-DrainOutcome JobNode::drain(Pool& pool, std::optional<std::uint32_t> index, Time deadline) {
+DrainOutcome JobNode::drain(Pool& pool, const DrainOptions& options, Time deadline) {
+  if (options.index) check_index(pool, *options.index);
   if (options_.mode != JobsMode::threads) {
     (void)run_due();
     deadline = Time::min();  // nobody else would do it
   }
-  if (shared_ == nullptr) return drain_here(pool, index, deadline);
+  if (shared_ == nullptr) return drain_here(pool, options, deadline);
+  const bool looks_at_each = options.index || options.delayed == DelayedJobs::leave_out;
   for (;;) {
-    DrainOutcome outcome = drain_here(pool, index, deadline);
-    if (outcome == DrainOutcome::drained) outcome = drained_elsewhere(pool, index);
+    DrainOutcome outcome = drain_here(pool, options, deadline);
+    if (outcome == DrainOutcome::drained) outcome = drained_elsewhere(pool, options);
     if (outcome != DrainOutcome::timed_out) return outcome;
     if (real_clock().now() >= deadline) return DrainOutcome::timed_out;
-    std::this_thread::sleep_for(index ? kLookSeldom : kLookAgain);
+    std::this_thread::sleep_for(looks_at_each ? kLookSeldom : kLookAgain);
   }
 }
 
-// Whether anything of it waits or runs, wherever: then it is timed out. Paused: as others said
-// last, nothing of it is run.
-DrainOutcome JobNode::drained_elsewhere(const Pool& pool, std::optional<std::uint32_t> index) {
-  bool is_busy = false;
-  if (index) {
-    store_->load_waiting(pool.number, [&](const JobRecord& record) {
-      is_busy = is_busy || home_of(waiting_job(record), record.turn, pool.concurrency) == *index;
+// Whether anything of it waits or runs, wherever, as the store says. What could be begun now is
+// what could be taken if all of it stood in one lane.
+bool JobNode::has_work_elsewhere(const Pool& pool, const DrainOptions& options) {
+  const bool leaves_out = options.delayed == DelayedJobs::leave_out;
+  if (!options.index && !leaves_out) return shared_->has_available(pool.number);
+  bool has_any = false;
+  Lane lane(pool.setup.order);
+  if (leaves_out && pool.setup.when_dead == DeadLetterEffect::block) {
+    each_dead_letter(*store_, pool.number, [&lane](const Store::FoundLetter& found) {
+      const std::optional<std::string>& key = found.letter.partition_key;
+      if (key) lane.block(partition_hash(*key), found.seq);
     });
-  } else {
-    is_busy = shared_->has_available(pool.number);
   }
-  if (!is_busy) return DrainOutcome::drained;
+  store_->load_waiting(pool.number, [&](const JobRecord& record) {
+    const WaitingJob job = waiting_job(record);
+    if (options.index && home_of(job, record.turn, pool.concurrency) != *options.index) return;
+    has_any = true;
+    if (leaves_out) lane.add(job);
+  });
+  return leaves_out ? lane.has_due(wall_now()) : has_any;
+}
+
+// Paused: as others said last, nothing of it is run.
+DrainOutcome JobNode::drained_elsewhere(const Pool& pool, const DrainOptions& options) {
+  if (!has_work_elsewhere(pool, options)) return DrainOutcome::drained;
   const std::vector<SharedStore::Seen> seen = shared_->look(pool.number);
   const bool is_paused = std::ranges::all_of(seen, [&](const SharedStore::Seen& each) {
     const std::uint32_t number = each.figures.place.index;
-    if (number >= pool.concurrency || (index && number != *index)) return true;
+    if (number >= pool.concurrency || (options.index && number != *options.index)) return true;
     return each.is_paused && !each.figures.current_job;
   });
   return is_paused ? DrainOutcome::paused : DrainOutcome::timed_out;
 }
 
-DrainOutcome JobNode::drain_here(Pool& pool, std::optional<std::uint32_t> index, Time deadline) {
+DrainOutcome JobNode::drain_here(Pool& pool, const DrainOptions& options, Time deadline) {
   const MutexLock lock(pool.mutex);
-  const auto is_busy = [&](const Instance& instance) {
-    if (index && instance.index != *index) return false;
-    return instance.running != 0 || instance.unsettled > 0 || instance.lane.size() > 0;
-  };
-  const auto is_held = [&](const Instance& instance) {
+  const auto waits = [&](Instance& instance) {
     pool.mutex.is_held();
-    const bool is_paused = pool.is_paused || instance.is_paused;
-    return is_paused && instance.lane.size() > 0 && is_busy(instance);
+    return options.delayed == DelayedJobs::leave_out ? instance.lane.has_due(lane_now(pool))
+                                                     : instance.lane.size() > 0;
+  };
+  const auto is_quiet = [](const Instance& instance) {
+    return instance.running == 0 && instance.unsettled == 0;
+  };
+  const auto is_busy = [&](Instance& instance) {
+    if (options.index && instance.index != *options.index) return false;
+    return !is_quiet(instance) || waits(instance);
+  };
+  const auto is_held = [&](Instance& instance) {
+    pool.mutex.is_held();
+    return (pool.is_paused || instance.is_paused) && is_quiet(instance) && waits(instance);
   };
   const auto has_pending = [&] {
     pool.mutex.is_held();
@@ -314,18 +336,14 @@ DrainOutcome JobNode::drain_here(Pool& pool, std::optional<std::uint32_t> index,
   };
   while (has_pending() || std::ranges::any_of(pool.instances, is_busy)) {
     const bool only_held =
-        !has_pending() && std::ranges::all_of(pool.instances, [&](const Instance& instance) {
-          return !is_busy(instance) ||
-                 (is_held(instance) && instance.running == 0 && instance.unsettled == 0);
+        !has_pending() && std::ranges::all_of(pool.instances, [&](Instance& instance) {
+          return !is_busy(instance) || is_held(instance);
         });
     if (only_held) return DrainOutcome::paused;
-    const auto has_to_run = [&](const Instance& instance) {
-      return is_busy(instance) && (instance.running != 0 || instance.lane.size() > 0);
+    const auto has_to_run = [&](Instance& instance) {
+      return is_busy(instance) && (instance.running != 0 || waits(instance));
     };
     if (std::ranges::none_of(pool.instances, has_to_run)) commits_->settle_soon();
-    const auto is_quiet = [](const Instance& instance) {
-      return instance.running == 0 && instance.unsettled == 0;
-    };
     const bool is_over = stopping_.stop_requested() && !has_pending() &&
                          std::ranges::all_of(pool.instances, is_quiet);
     if (is_over) return DrainOutcome::paused;

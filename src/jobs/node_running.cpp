@@ -250,6 +250,7 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::choose(Pool& pool, 
     if (pool.key_buckets && job->partition && !pool.key_buckets->take(*job->partition, moment)) {
       const Duration wait = pool.key_buckets->next(*job->partition, moment) - moment;
       job->run_at = now + std::chrono::ceil<WallTime::duration>(wait);
+      job->is_put_off = true;
       pool.instances[home].lane.retry(*job);
       continue;
     }
@@ -392,6 +393,7 @@ void JobNode::put_off(Pool& pool, Taken& taken, const Limit& limit) {
       pool.taken.erase(taken.job.seq);
       if (taken.is_careful) ++home.careful;
       taken.job.run_at = lane_now(pool) + std::chrono::ceil<WallTime::duration>(limit.wait);
+      taken.job.is_put_off = true;
       home.lane.retry(taken.job);
     }
   }

@@ -112,6 +112,59 @@ TEST_P(JobOptionsTest, ADelayIsWaitedFor) {
   EXPECT_THROW(client.enqueue({.id = "x", .event = {}, .delay = -1s}), InvalidArgument);
 }
 
+TEST_P(JobOptionsTest, ADrainLeavesOutWhatNobodyCouldBeginIfToldSo) {
+  Config config = naming();
+  config.retry = {.max_attempts = 2, .delay = fixed(1h), .jitter = 0};
+  config.execute = [this](JobContext& context, const Note& note) {
+    witness_.see(context.job_id());
+    if (note.customer == "bad") throw std::runtime_error("later");
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  client.enqueue({.id = "bad", .event = {"bad"}, .partition_key = "k"});
+  client.enqueue({.id = "behind", .event = {}, .partition_key = "k"});
+  client.enqueue({.id = "later", .event = {}, .delay = 1h});
+  client.enqueue({.id = "now", .event = {}});
+  jobs_->start();
+  const DrainOptions now{.timeout = 20s, .delayed = DelayedJobs::leave_out};
+  EXPECT_EQ(client.drain(now), DrainOutcome::drained);
+  EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"bad", "now"}));
+  EXPECT_EQ(client.drain({.index = 0, .timeout = 20s, .delayed = DelayedJobs::leave_out}),
+            DrainOutcome::drained);
+  EXPECT_EQ(client.drain(10ms), DrainOutcome::timed_out) << "unless told so";
+  client.pause();
+  EXPECT_EQ(client.drain(now), DrainOutcome::drained) << "nothing is held up";
+  client.enqueue({.id = "more", .event = {}});
+  EXPECT_EQ(client.drain(now), DrainOutcome::paused);
+  EXPECT_THROW((void)client.drain({.index = 1}), InvalidArgument);
+}
+
+TEST_P(JobOptionsTest, WhatALimitPutsOffIsNotLeftOutOfADrain) {
+  Config config = naming();
+  config.limits.key = per_second(4);
+  const auto client = jobs_->define<Note>("notes", config);
+  for (const char* const id : {"a", "b", "c"}) {
+    client.enqueue({.id = id, .event = {}, .partition_key = "k"});
+  }
+  jobs_->start();
+  EXPECT_EQ(client.drain({.timeout = 20s, .delayed = DelayedJobs::leave_out}),
+            DrainOutcome::drained);
+  EXPECT_EQ(witness_.seen().size(), 3U);
+}
+
+TEST_P(JobOptionsTest, WhatADeadLetterBlocksIsLeftOutOfADrain) {
+  Config config = naming();
+  config.retry = at_once(1);
+  config.when_dead = DeadLetterEffect::block;
+  config.execute = [](JobContext&, const Note&) { throw std::runtime_error("no"); };
+  const auto client = jobs_->define<Note>("notes", config);
+  client.enqueue({.id = "a", .event = {}, .partition_key = "k"});
+  client.enqueue({.id = "b", .event = {}, .partition_key = "k"});
+  jobs_->start();
+  EXPECT_EQ(client.drain({.timeout = 20s, .delayed = DelayedJobs::leave_out}),
+            DrainOutcome::drained);
+  EXPECT_EQ(client.dead_letters().size(), 1U);
+}
+
 TEST_P(JobOptionsTest, AnIdMayBeUniqueForATimeOnly) {
   const auto client = jobs_->define<Note>("notes", naming());
   jobs_->start();

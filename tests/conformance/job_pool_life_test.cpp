@@ -66,7 +66,7 @@ TEST_P(JobPoolLifeTest, OneInstanceOfAPausedPoolGoesOnAlone) {
     const EnqueueResult result = client.enqueue({.id = key, .event = {}, .partition_key = key});
     expected += result.instance_index == 2 ? 1 : 0;
   }
-  EXPECT_EQ(client.drain_instance(2, 10s), DrainOutcome::drained);
+  EXPECT_EQ(client.drain({.index = 2, .timeout = 10s}), DrainOutcome::drained);
   EXPECT_EQ(client.drain(10s), DrainOutcome::paused);
   EXPECT_EQ(witness_.seen().size(), expected);
   client.resume();

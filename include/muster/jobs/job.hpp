@@ -115,6 +115,16 @@ struct JobCancelOptions {
   bool stop_running = false;
 };
 
+// What drain() makes of jobs that nobody could begin now, because they wait for their time or their
+// next attempt, stand behind such a one in their partition, or behind a dead letter that blocks it.
+enum class DelayedJobs { wait_for, leave_out };
+
+struct DrainOptions {
+  std::optional<std::uint32_t> index = {};  // of the only instance that counts; unset: all do
+  Duration timeout = Duration::max();
+  DelayedJobs delayed = DelayedJobs::wait_for;
+};
+
 enum class DrainOutcome { drained, timed_out, paused };
 
 struct JobDeadLetter {

@@ -43,7 +43,7 @@ TEST_F(JobNodesTest, AnotherNodePausesAndResumesOne) {
     const std::string key = "k" + std::to_string(i);
     ++counts[other.client.enqueue({.id = key, .partition_key = key}).instance_index];
   }
-  EXPECT_EQ(other.client.drain_instance(1, kLong), DrainOutcome::drained);
+  EXPECT_EQ(other.client.drain({.index = 1, .timeout = kLong}), DrainOutcome::drained);
   EXPECT_EQ(begun_.seen().size(), counts[1]);
   other.client.resume(0);
   EXPECT_EQ(other.client.drain(kLong), DrainOutcome::drained);
@@ -110,11 +110,26 @@ TEST_F(JobNodesTest, DrainWaitsForTheOthers) {
   (void)client.client.enqueue({.id = "a", .event = {"slow"}});
   ASSERT_TRUE(has_begun("a"));
   EXPECT_EQ(other.client.drain(100ms), DrainOutcome::timed_out);
-  EXPECT_EQ(client.client.drain_instance(0, 100ms), DrainOutcome::timed_out);
+  EXPECT_EQ(client.client.drain({.index = 0, .timeout = 100ms}), DrainOutcome::timed_out);
   door_.open();
   EXPECT_EQ(other.client.drain(kLong), DrainOutcome::drained);
-  EXPECT_EQ(client.client.drain_instance(0, kLong), DrainOutcome::drained);
+  EXPECT_EQ(client.client.drain({.index = 0, .timeout = kLong}), DrainOutcome::drained);
   EXPECT_EQ(ended_.count("a"), 1U);
+}
+
+TEST_F(JobNodesTest, DrainLeavesOutWhatWaitsElsewhereForItsTimeIfToldSo) {
+  started(1);
+  const Node& client = node(1);
+  (void)client.client.enqueue({.id = "later", .delay = 1h});
+  (void)client.client.enqueue({.id = "a", .event = {"slow"}});
+  ASSERT_TRUE(has_begun("a"));
+  DrainOptions options{.timeout = 100ms, .delayed = DelayedJobs::leave_out};
+  EXPECT_EQ(client.client.drain(options), DrainOutcome::timed_out);
+  door_.open();
+  options.timeout = kLong;
+  EXPECT_EQ(client.client.drain(options), DrainOutcome::drained);
+  EXPECT_EQ(ended_.count("a"), 1U);
+  EXPECT_EQ(client.client.drain(100ms), DrainOutcome::timed_out);
 }
 
 TEST_F(JobNodesTest, DrainSaysThatWhatWaitsElsewhereIsPaused) {

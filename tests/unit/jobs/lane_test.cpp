@@ -302,6 +302,27 @@ TEST(Lane, APartitionGoesOnWhenNoneOfItsDeadLettersIsLeft) {
   }
 }
 
+TEST(Lane, KnowsWhetherAnythingCouldBeTakenButForLimits) {
+  Lane lane;
+  EXPECT_FALSE(lane.has_due(at(0)));
+  lane.add({.seq = 1, .partition = 7, .run_at = at(10)});
+  lane.add({.seq = 2, .partition = 7});
+  lane.add({.seq = 3, .run_at = at(5)});
+  EXPECT_FALSE(lane.has_due(at(4))) << "the second one stands behind the first";
+  EXPECT_TRUE(lane.has_due(at(5)));
+  WaitingJob limited = lane.take(at(5)).value();
+  EXPECT_FALSE(lane.has_due(at(5)));
+  limited.run_at = at(20);
+  limited.is_put_off = true;
+  lane.retry(limited);
+  EXPECT_TRUE(lane.has_due(at(5)));
+  EXPECT_FALSE(lane.remove(3)->is_put_off);
+  EXPECT_FALSE(lane.has_due(at(5)));
+  EXPECT_TRUE(lane.has_due(at(10)));
+  lane.block(7, 4);
+  EXPECT_FALSE(lane.has_due(at(10)));
+}
+
 TEST(Lane, RetriesAreShiftedWithTheClockAndOthersAreNot) {
   Lane lane;
   lane.add({.seq = 1, .run_at = at(10), .attempts = 1});
