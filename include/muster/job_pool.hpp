@@ -131,6 +131,14 @@ class JobClient {
     return handle_.instance_status(index);
   }
 
+  // With what waits for it, as of a moment later.
+  [[nodiscard]] InstanceStatus instance_status(std::uint32_t index,
+                                               const WaitingPage& waiting) const {
+    InstanceStatus status = handle_.instance_status(index);
+    status.waiting = handle_.waiting(index, waiting);
+    return status;
+  }
+
   // What waits for an instance, oldest first, in pages.
   [[nodiscard]] WaitingJobs waiting(std::uint32_t index, const WaitingPage& page = {}) const {
     return handle_.waiting(index, page);

@@ -309,6 +309,11 @@ TEST_P(JobOptionsTest, WhatWaitsIsToldInPages) {
   ASSERT_EQ(ids.size(), 25U);
   EXPECT_EQ(ids.front(), "0");
   EXPECT_EQ(ids.back(), "24");
+  const WaitingJobs inside = client.instance_status(0, {.limit = 2, .after = page.after}).waiting;
+  ASSERT_EQ(inside.jobs.size(), 2U);
+  EXPECT_EQ(inside.jobs[1].id, "1");
+  EXPECT_EQ(client.instance_status(0, {.after = inside.next}).waiting.jobs.size(), 23U);
+  EXPECT_TRUE(client.instance_status(0).waiting.jobs.empty()) << "not asked for";
   EXPECT_THROW((void)client.waiting(1), InvalidArgument);
 }
 

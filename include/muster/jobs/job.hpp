@@ -67,28 +67,6 @@ struct JobProgress {
   std::string text = {};
 };
 
-struct InstanceStatus {
-  std::uint32_t index = 0;
-  std::string instance_id = {};
-  InstanceState state = InstanceState::idle;
-  std::uint64_t pending = 0;
-  std::uint64_t processed = 0;  // since there is the store
-  std::optional<std::string> current_job = {};
-  std::optional<WallTime> started_at = {};  // of that
-  JobProgress progress = {};                // of that
-  bool has_hot_partition = false;           // more than half of what waits, and many, have one key
-};
-
-struct JobPoolStatus {
-  std::uint32_t concurrency = 0;
-  std::vector<InstanceStatus> instances = {};
-  std::uint64_t total_pending = 0;
-  std::uint64_t total_processed = 0;
-  std::uint64_t total_dead = 0;      // since the pool was defined by this process
-  std::uint64_t total_retries = 0;   // likewise
-  std::uint32_t hot_partitions = 0;  // instances that have one, of this process
-};
-
 // A job that waits, as status tells it.
 struct WaitingJobStatus {
   std::string id = {};
@@ -105,6 +83,29 @@ struct WaitingPage {
 struct WaitingJobs {
   std::vector<WaitingJobStatus> jobs = {};  // the oldest first
   JobSeq next = 0;                          // 0: that was all
+};
+
+struct InstanceStatus {
+  std::uint32_t index = 0;
+  std::string instance_id = {};
+  InstanceState state = InstanceState::idle;
+  std::uint64_t pending = 0;
+  std::uint64_t processed = 0;  // since there is the store
+  std::optional<std::string> current_job = {};
+  std::optional<WallTime> started_at = {};  // of that
+  JobProgress progress = {};                // of that
+  bool has_hot_partition = false;           // more than half of what waits, and many, have one key
+  WaitingJobs waiting = {};                 // a page of them, if it was asked for
+};
+
+struct JobPoolStatus {
+  std::uint32_t concurrency = 0;
+  std::vector<InstanceStatus> instances = {};
+  std::uint64_t total_pending = 0;
+  std::uint64_t total_processed = 0;
+  std::uint64_t total_dead = 0;      // since the pool was defined by this process
+  std::uint64_t total_retries = 0;   // likewise
+  std::uint32_t hot_partitions = 0;  // instances that have one, of this process
 };
 
 enum class JobCancelOutcome { cancelled, not_found, already_processing, already_completed };
