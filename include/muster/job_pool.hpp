@@ -74,7 +74,7 @@ class MUSTER_API JobPoolHandle {
   void set_paused(std::optional<std::uint32_t> index, bool is_paused) const;
   JobCancelOutcome cancel(std::string_view id, const JobCancelOptions& options) const;
   DrainOutcome drain(const DrainOptions& options) const;
-  [[nodiscard]] std::vector<JobDeadLetter> dead_letters(std::size_t limit) const;
+  [[nodiscard]] JobDeadLetters dead_letters(const DeadLetterPage& page) const;
   bool replay(std::string_view id) const;
   bool discard(std::string_view id) const;
   [[nodiscard]] std::optional<std::string> result(std::string_view id) const;
@@ -160,9 +160,12 @@ class JobClient {
   DrainOutcome drain(const DrainOptions& options = {}) const { return handle_.drain(options); }
   DrainOutcome drain(Duration timeout) const { return handle_.drain({.timeout = timeout}); }
 
-  // The oldest of them.
+  // The oldest of them; or all, in pages.
   [[nodiscard]] std::vector<JobDeadLetter> dead_letters(std::size_t limit = 100) const {
-    return handle_.dead_letters(limit);
+    return handle_.dead_letters({.limit = limit}).letters;
+  }
+  [[nodiscard]] JobDeadLetters dead_letters(const DeadLetterPage& page) const {
+    return handle_.dead_letters(page);
   }
 
   // A dead letter waits again as if it had never been tried; or it is given up, and its id stays

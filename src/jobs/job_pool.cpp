@@ -77,8 +77,8 @@ DrainOutcome JobPoolHandle::drain(const DrainOptions& options) const {
   return node_->drain(*pool_, options, deadline_in(options.timeout));
 }
 
-std::vector<JobDeadLetter> JobPoolHandle::dead_letters(std::size_t limit) const {
-  return node_->dead_letters(*pool_, limit);
+JobDeadLetters JobPoolHandle::dead_letters(const DeadLetterPage& page) const {
+  return node_->dead_letters(*pool_, page);
 }
 
 bool JobPoolHandle::replay(std::string_view id) const {

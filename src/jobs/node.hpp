@@ -106,7 +106,7 @@ class JobNode final : private GroupCommit::Listener {
   void set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is_paused);
   JobCancelOutcome cancel(Pool& pool, std::string_view id, const JobCancelOptions& options);
   DrainOutcome drain(Pool& pool, const DrainOptions& options, Time deadline);
-  [[nodiscard]] std::vector<JobDeadLetter> dead_letters(Pool& pool, std::size_t limit) const;
+  [[nodiscard]] JobDeadLetters dead_letters(const Pool& pool, const DeadLetterPage& page) const;
   bool judge_dead(Pool& pool, std::string_view id, JobState to);
   [[nodiscard]] Store::Remains remains(Pool& pool, std::string_view id) const;
   [[nodiscard]] WaitingJobs waiting(const Pool& pool, std::uint32_t index,

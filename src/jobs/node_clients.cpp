@@ -352,12 +352,19 @@ DrainOutcome JobNode::drain_here(Pool& pool, const DrainOptions& options, Time d
   return DrainOutcome::drained;
 }
 
-std::vector<JobDeadLetter> JobNode::dead_letters(Pool& pool, std::size_t limit) const {
-  std::vector<JobDeadLetter> letters;
-  for (Store::FoundLetter& found : store_->dead_letters(pool.number, {.limit = limit})) {
-    letters.push_back(std::move(found.letter));
+// One more than asked for, to see whether there are more.
+JobDeadLetters JobNode::dead_letters(const Pool& pool, const DeadLetterPage& page) const {
+  constexpr std::size_t kMost = 1'000'000;
+  const std::size_t limit = std::min(page.limit, kMost);
+  std::vector<Store::FoundLetter> found =
+      store_->dead_letters(pool.number, {.after = page.after, .limit = limit + 1});
+  JobDeadLetters answer;
+  if (found.size() > limit) {
+    found.pop_back();
+    answer.next = found.empty() ? 0 : found.back().seq;
   }
-  return letters;
+  for (Store::FoundLetter& each : found) answer.letters.push_back(std::move(each.letter));
+  return answer;
 }
 
 // From dead to available (replayed) or cancelled (discarded). False: it is not dead.

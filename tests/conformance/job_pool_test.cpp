@@ -172,6 +172,28 @@ TEST_P(JobPoolTest, ADeadLetterIsReplayedOrDiscarded) {
   EXPECT_TRUE(client.dead_letters().empty());
 }
 
+TEST_P(JobPoolTest, DeadLettersAreToldInPages) {
+  Config config = noting();
+  config.retry = at_once(1);
+  config.execute = [](JobContext&, const Note&) { throw std::runtime_error("no"); };
+  const auto client = jobs_->define<Note>("notes", config);
+  for (int i = 0; i < 6; ++i) client.enqueue({.id = std::to_string(i), .event = {}});
+  jobs_->start();
+  ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  std::vector<std::string> ids;
+  std::vector<std::size_t> sizes;
+  DeadLetterPage page{.limit = 3};
+  do {
+    const JobDeadLetters some = client.dead_letters(page);
+    for (const JobDeadLetter& letter : some.letters) ids.push_back(letter.id);
+    sizes.push_back(some.letters.size());
+    page.after = some.next;
+  } while (page.after != 0);
+  EXPECT_EQ(ids, (std::vector<std::string>{"0", "1", "2", "3", "4", "5"}));
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{3, 3}));
+  EXPECT_EQ(client.dead_letters(2).size(), 2U);
+}
+
 TEST_P(JobPoolTest, IsRetryableDecidesFirst) {
   Config config = noting();
   config.retry = at_once(5);

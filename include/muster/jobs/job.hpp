@@ -138,4 +138,14 @@ struct JobDeadLetter {
   std::vector<AttemptError> errors = {};  // oldest first
 };
 
+// Some of them, and where to go on.
+struct DeadLetterPage {
+  std::size_t limit = 100;
+  JobSeq after = 0;  // `next` of the page before; 0: from the oldest
+};
+struct JobDeadLetters {
+  std::vector<JobDeadLetter> letters = {};  // the oldest first
+  JobSeq next = 0;                          // 0: that was all
+};
+
 }  // namespace muster
