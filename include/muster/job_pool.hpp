@@ -211,7 +211,8 @@ class MUSTER_API Jobs {
     return JobClient<Event>(define_pool(name, setup_of(std::move(config))));
   }
 
-  // Of a pool that was defined.
+  // Of a pool that was defined. If it was with another type, enqueueing throws EventError for an
+  // event that its handler could not read.
   template <class Event>
   [[nodiscard]] JobClient<Event> client(std::string_view name) const {
     return JobClient<Event>(handle_of(name));

@@ -77,7 +77,7 @@ class JobNode final : private GroupCommit::Listener {
   [[nodiscard]] Pool& pool(std::string_view name) const;
   [[nodiscard]] const JobPoolSetup& setup_of(std::string_view name) const;
 
-  // Throws InvalidArgument, with every problem.
+  // Throws InvalidArgument, with every problem, or EventError.
   static void check(const Pool& pool, const EncodedJob& job);
 
   // Bytes that an attempt may log.

@@ -61,6 +61,9 @@ std::vector<BadField> problems_of(const EncodedJob& job, std::size_t most_bytes)
 void JobNode::check(const Pool& pool, const EncodedJob& job) {
   std::vector<BadField> bad = problems_of(job, pool.setup.max_event_bytes);
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
+  const std::type_info* const type = pool.setup.event_type;
+  const bool is_foreign = job.event_type != nullptr && type != nullptr && *job.event_type != *type;
+  if (is_foreign) pool.setup.check_event(job.event);
 }
 
 NewJob JobNode::new_job(Pool& pool, EncodedJob job, WallTime now) {

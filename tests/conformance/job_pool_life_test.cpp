@@ -19,6 +19,20 @@ namespace {
 
 class JobPoolLifeTest : public JobPoolTest {};
 
+// A note as another part of a program may see it: with more, or with something else.
+struct WideNote {
+  std::string customer;
+  int number = 0;
+  bool is_urgent = false;
+};
+BOOST_DESCRIBE_STRUCT(WideNote, (), (customer, number, is_urgent))
+
+struct WordyNote {
+  std::string customer;
+  std::string number;
+};
+BOOST_DESCRIBE_STRUCT(WordyNote, (), (customer, number))
+
 TEST_P(JobPoolLifeTest, APausedInstanceBeginsNothing) {
   const auto client = jobs_->define<Note>("notes", noting());
   jobs_->start();
@@ -132,6 +146,41 @@ TEST_P(JobPoolLifeTest, WhatIsWrongIsRefusedWithItsFieldAndNothingIsEnqueued) {
   EXPECT_EQ(refusal({.id = "x", .event = {}, .priority = 40'000}), "priority");
   EXPECT_EQ(refusal({.id = "x", .event = {std::string(2 << 20, 'x'), 1}}), "event");
   EXPECT_EQ(client.cancel("good"), JobCancelOutcome::not_found) << "all or nothing";
+}
+
+TEST_P(JobPoolLifeTest, AnEventOfAnotherTypeIsAcceptedIfThePoolCanReadIt) {
+  const auto client = jobs_->define<Note>("notes", noting());
+  const auto wide = jobs_->client<WideNote>("notes");
+  const auto wordy = jobs_->client<WordyNote>("notes");
+  const std::vector<EnqueueOptions<WordyNote>> bad{{.id = "bad", .event = {"ada", "one"}}};
+  try {
+    (void)wordy.enqueue_many(bad);
+    FAIL();
+  } catch (const EventError& error) {
+    EXPECT_EQ(error.path(), "$.number");
+  }
+  EXPECT_EQ(client.cancel("bad"), JobCancelOutcome::not_found);
+  EXPECT_THROW(jobs_->schedule<WordyNote>("s", {.pool = "notes", .cron = "@daily"}), EventError);
+  jobs_->start();
+  EXPECT_TRUE(wide.enqueue({.id = "wide", .event = {"ada", 1, true}}).created);
+  EXPECT_EQ(client.drain(10s), DrainOutcome::drained);
+  EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"ada1"}));
+}
+
+TEST_P(JobPoolLifeTest, AJobCannotEnqueueAnEventThatThePoolCannotRead) {
+  Config config = noting();
+  config.retry = at_once(1);
+  config.execute = [](JobContext& context, const Note&) {
+    context.enqueue<WordyNote>("notes", {.id = "b", .event = {"ada", "one"}});
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  client.enqueue({.id = "a", .event = {}});
+  EXPECT_EQ(client.drain(10s), DrainOutcome::drained);
+  const std::vector<JobDeadLetter> letters = client.dead_letters();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters[0].id, "a") << "the other one was not accepted";
+  EXPECT_NE(letters[0].errors.at(0).what.find("$.number"), std::string::npos);
 }
 
 TEST_P(JobPoolLifeTest, BadDefinitionsAreRefused) {

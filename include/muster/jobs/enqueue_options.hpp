@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <typeinfo>
 
 #include <muster/base/clock.hpp>
 #include <muster/jobs/event_json.hpp>
@@ -46,6 +47,7 @@ struct EncodedJob {
   std::optional<WallTime> run_at = {};
   std::optional<Duration> delay = {};
   std::optional<Duration> unique_for = {};
+  const std::type_info* event_type = nullptr;  // unset: it was looked at already
 };
 
 // Throws EventError.
@@ -57,7 +59,8 @@ EncodedJob encoded(const EnqueueOptions<Event>& job) {
           .priority = job.priority,
           .run_at = job.run_at,
           .delay = job.delay,
-          .unique_for = job.unique_for};
+          .unique_for = job.unique_for,
+          .event_type = &typeid(Event)};
 }
 
 }  // namespace muster

@@ -59,7 +59,8 @@ class MUSTER_API JobContext {
   }
 
   // Another job, of this or another pool of the same store. It is there when this one is settled
-  // as completed, and not at all if this attempt fails. Throws InvalidArgument as a client does.
+  // as completed, and not at all if this attempt fails. Throws InvalidArgument and EventError as a
+  // client does.
   template <class Event>
   void enqueue(std::string_view pool, const EnqueueOptions<Event>& job) {
     enqueue_encoded(pool, encoded(job));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include <muster/base/api.hpp>
@@ -120,6 +121,10 @@ struct JobPoolSetup {
   DeadLetterEffect when_dead = DeadLetterEffect::go_on;
   JobIsolation isolation = JobIsolation::none;
   std::size_t max_event_bytes = 0;
+
+  // Events of other types are looked at before they are accepted: throws EventError.
+  const std::type_info* event_type = nullptr;
+  std::function<void(std::string_view event)> check_event = {};
 };
 
 // Every problem; empty: none.
@@ -146,7 +151,11 @@ JobPoolSetup setup_of(JobPoolConfig<Event> config) {
                      .order = config.order,
                      .when_dead = config.when_dead,
                      .isolation = config.isolation,
-                     .max_event_bytes = most};
+                     .max_event_bytes = most,
+                     .event_type = &typeid(Event),
+                     .check_event = [most](std::string_view event) {
+                       (void)decode_event<Event>(event, {.max_bytes = most});
+                     }};
   if (config.execute) {
     setup.execute = [execute = std::move(config.execute), most](JobContext& context,
                                                                 std::string_view event) {
