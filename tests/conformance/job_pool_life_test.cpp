@@ -327,9 +327,21 @@ TEST_P(LastingJobPoolTest, AnEventThatDoesNotMatchItsTypeIsADeadLetterAtOnce) {
   jobs_->define<std::string>("notes", Tester::texts())
       .enqueue({.id = "old", .event = "not a struct"});
   reopen();
-  const auto client = jobs_->define<Note>("notes", noting());
+  Config config = noting();
+  config.on_dead_letter = [this](const Note&, const JobError&, const DeadLetterInfo&) {
+    witness_.see("read");
+  };
+  config.on_unreadable_dead_letter = [this](std::string_view event, const JobError& error,
+                                            const DeadLetterInfo& info) {
+    EXPECT_EQ(event, "\"not a struct\"");
+    EXPECT_NE(error.what.find("event does not match its type"), std::string::npos);
+    EXPECT_EQ(info.attempts, 1U);
+    witness_.see(info.job_id);
+  };
+  const auto client = jobs_->define<Note>("notes", config);
   jobs_->start();
   ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"old"}));
   const std::vector<JobDeadLetter> dead = client.dead_letters();
   ASSERT_EQ(dead.size(), 1U);
   EXPECT_EQ(dead[0].errors.size(), 1U);

@@ -90,6 +90,10 @@ struct JobPoolConfig {
   std::function<void(const Event& event, const JobError& error, const DeadLetterInfo& info)>
       on_dead_letter = {};
 
+  // Called instead if the event cannot be read any more, with its JSON. Unset: that is logged.
+  std::function<void(std::string_view event, const JobError& error, const DeadLetterInfo& info)>
+      on_unreadable_dead_letter = {};
+
   // Called when an instance has run its last job, once until it gets another.
   std::function<void(const EmptyInfo& info)> on_empty = {};
 
@@ -140,6 +144,23 @@ Event stored_event(std::string_view event, std::size_t most) {
   }
 }
 
+// Of both, whichever there is.
+template <class Event>
+auto dead_letter_hook(const JobPoolConfig<Event>& config) {
+  return [read = config.on_dead_letter, unread = config.on_unreadable_dead_letter,
+          most = config.max_event_bytes](std::string_view event, const JobError& error,
+                                         const DeadLetterInfo& info) {
+    std::optional<Event> known;
+    try {
+      known.emplace(stored_event<Event>(event, most));
+    } catch (const UnreadableEvent&) {
+      if (!unread) throw;
+      return unread(event, error, info);
+    }
+    if (read) read(*known, error, info);
+  };
+}
+
 template <class Event>
 JobPoolSetup setup_of(JobPoolConfig<Event> config) {
   const std::size_t most = config.max_event_bytes;
@@ -162,13 +183,8 @@ JobPoolSetup setup_of(JobPoolConfig<Event> config) {
       execute(context, stored_event<Event>(event, most));
     };
   }
-  if (config.on_dead_letter) {
-    setup.on_dead_letter = [handle = std::move(config.on_dead_letter), most](
-                               std::string_view event, const JobError& error,
-                               const DeadLetterInfo& info) {
-      handle(stored_event<Event>(event, most), error, info);
-    };
-  }
+  const bool tells = config.on_dead_letter || config.on_unreadable_dead_letter;
+  if (tells) setup.on_dead_letter = dead_letter_hook(config);
   return setup;
 }
 
