@@ -191,7 +191,10 @@ struct JobsStopOptions {
   Duration timeout = std::chrono::seconds(30);
 };
 struct JobsStopReport {
-  std::size_t unfinished = 0;  // jobs that still run
+  // Jobs that still run. A handler on a thread cannot be ended from outside: one that does not look
+  // at its stop_token() goes on. One in a process of its own is killed JobPoolConfig::kill_after
+  // later, and its job handed back.
+  std::size_t unfinished = 0;
 };
 
 class MUSTER_API Jobs {

@@ -188,6 +188,9 @@ struct ExecOptions {
   // What Future::cancel() does to a task that runs: nothing but tell it (TaskContext::cancelled),
   // and say false; or, if this is set, kill its worker. One that waits is cancelled in any case.
   bool killable = false;
+
+  // One that may be killed is only told by the first cancel(), and killed by the next.
+  bool told_first = false;
 };
 
 // Every problem with the options; empty: none.

@@ -67,7 +67,11 @@ std::pair<std::string, EncodedJob> job_of(const json::object& object) {
 
 // A job is tried again by its own rules, not by those of the processes.
 ExecOptions exec_options(std::optional<Duration> timeout) {
-  return {.timeout = timeout, .retry = RetryOptions{.max_attempts = 1}, .idempotent = false};
+  return {.timeout = timeout,
+          .retry = RetryOptions{.max_attempts = 1},
+          .idempotent = false,
+          .killable = true,
+          .told_first = true};
 }
 
 JobReport failed(FailureKind kind, std::string what) {
@@ -139,13 +143,14 @@ JobReport decode_job_report(std::string_view text_of_it) {
 
 IsolatedHandlers::IsolatedHandlers(unsigned workers) : workers_({.workers = workers}) {}
 
-JobReport IsolatedHandlers::run(const JobOrder& order, const std::stop_token& stop,
-                                std::optional<Duration> timeout) {
+JobReport IsolatedHandlers::run(const JobOrder& order, const Limits& limits) {
   try {
     Future<Bytes> future =
-        workers_.exec(kJobTask, Bytes(encode_job_order(order)), exec_options(timeout));
+        workers_.exec(kJobTask, Bytes(encode_job_order(order)), exec_options(limits.timeout));
     {
-      const std::stop_callback tell(stop, [&future] { (void)future.cancel(); });
+      const auto cancel = [&future] { (void)future.cancel(); };
+      const std::stop_callback tell(limits.stop, cancel);
+      const std::stop_callback kill(limits.kill, cancel);
       future.wait();
     }
     return decode_job_report(future.get().text());
@@ -153,6 +158,9 @@ JobReport IsolatedHandlers::run(const JobOrder& order, const std::stop_token& st
     return failed(FailureKind::crash, crash.what());
   } catch (const TimedOut& late) {
     return failed(FailureKind::timeout, late.what());
+  } catch (const Cancelled& cancelled) {
+    if (!limits.kill.stop_requested()) return failed(FailureKind::error, cancelled.what());
+    return failed(FailureKind::crash, "it went on when it was to stop, and was killed");
   } catch (...) {  // could not be given to a worker, or its word cannot be read
     return failed(FailureKind::error, thrown_words());
   }

@@ -61,9 +61,14 @@ class IsolatedHandlers {
   }
   [[nodiscard]] std::string board() const { return board_.path(); }
 
-  // Waits for its end. A stop is passed on; after `timeout` it is killed.
-  [[nodiscard]] JobReport run(const JobOrder& order, const std::stop_token& stop,
-                              std::optional<Duration> timeout);
+  struct Limits {
+    std::stop_token stop = {};  // is passed on
+    std::stop_token kill = {};  // behind that
+    std::optional<Duration> timeout = {};
+  };
+
+  // Waits for its end. After its timeout it is killed, too.
+  [[nodiscard]] JobReport run(const JobOrder& order, const Limits& limits);
 
  private:
   const ProgressBoard board_;

@@ -49,6 +49,10 @@ std::vector<BadField> validate(const JobPoolSetup& setup) {
     bad.push_back({"timeout", std::to_string(setup.timeout->count()) + " ns",
                    "must be from 1 ms to 30 days"});
   }
+  if (setup.kill_after < Duration::zero() || setup.kill_after > kMostTimeout) {
+    bad.push_back({"kill_after", std::to_string(setup.kill_after.count()) + " ns",
+                   "must be from 0 to 30 days"});
+  }
   const auto check_limit = [&bad](const char* field, const std::optional<RateLimit>& limit) {
     if (!limit) return;
     for (BadField& problem : validate(*limit)) {
@@ -351,6 +355,7 @@ bool JobNode::wait_changed(Pool& pool, Time deadline) {
 }
 
 // What still runs at the deadline, or cannot be settled by then, is waited for by the destructor.
+// Those in processes of their own are killed by tick(), after a while.
 std::size_t JobNode::stop(Time deadline) {
   stopping_.request_stop();
   const std::vector<Pool*> pools = defined();
@@ -372,7 +377,11 @@ std::size_t JobNode::stop(Time deadline) {
     while (std::ranges::any_of(pool->instances, is_running)) {
       if (!wait_changed(*pool, deadline)) break;
     }
-    running += static_cast<std::size_t>(std::ranges::count_if(pool->instances, is_running));
+    for (Instance& instance : pool->instances) {
+      if (!is_running(instance)) continue;
+      instance.kill_at = std::min(instance.kill_at, clock_.now() + pool->setup.kill_after);
+      ++running;
+    }
   }
   if (running == 0) end(deadline);
   return running;

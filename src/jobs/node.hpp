@@ -220,7 +220,7 @@ class JobNode final : private GroupCommit::Listener {
   void put_back(Pool& pool, std::uint32_t home, const WaitingJob& job);
   void let_wait(Pool& pool, std::uint32_t home, std::uint64_t term, JobSeq seq);
   std::optional<JobCancelOutcome> cancel_here(Pool& pool, JobSeq seq);
-  static void stop_running(Pool& pool, JobSeq seq);
+  void stop_running(Pool& pool, JobSeq seq) const;
   static void request_all(const std::vector<std::stop_source>& stops);
   JobCancelOutcome cancel_elsewhere(Pool& pool, const JobRecord& job,
                                     const JobCancelOptions& options);

@@ -154,13 +154,14 @@ JobCancelOutcome JobNode::cancel(Pool& pool, std::string_view id, const JobCance
 }
 
 // If it fails now, it is cancelled.
-void JobNode::stop_running(Pool& pool, JobSeq seq) {
+void JobNode::stop_running(Pool& pool, JobSeq seq) const {
   std::vector<std::stop_source> stops;
   {
     const MutexLock lock(pool.mutex);
     for (Instance& instance : pool.instances) {
       if (instance.running != seq) continue;
       instance.is_cancelled = true;
+      instance.kill_at = std::min(instance.kill_at, clock_.now() + pool.setup.kill_after);
       stops.push_back(instance.cancelling);
     }
   }

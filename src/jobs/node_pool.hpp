@@ -50,6 +50,8 @@ struct JobInstance {
   std::string running_id = {};
   WallTime started_at{};
   std::stop_source cancelling;
+  std::stop_source killing{std::nostopstate};  // its process, if it has one of its own
+  Time kill_at = Time::max();
   bool is_cancelled = false;  // if it fails, that is the end of it
   bool is_timed_out = false;
   Time begun{};
@@ -193,6 +195,7 @@ struct JobNode::Taken {
   NodeNumber holder = 0;
   bool is_careful = false;
   std::stop_token stop = {};
+  std::stop_token kill = {};
   WallTime started_at{};
   JobBody body = {};
   Transition after = {};  // when it has ended

@@ -216,6 +216,8 @@ JobNode::Taken JobNode::begin(Pool& pool, Instance& instance, std::uint32_t home
   instance.was_busy = true;
   instance.started_at = now;
   instance.cancelling = std::stop_source();
+  if (pool.setup.isolation == JobIsolation::process) instance.killing = std::stop_source();
+  instance.kill_at = Time::max();
   instance.is_cancelled = false;
   instance.is_timed_out = false;
   instance.begun = clock_.now();
@@ -228,6 +230,7 @@ JobNode::Taken JobNode::begin(Pool& pool, Instance& instance, std::uint32_t home
           .holder = from.holder,
           .is_careful = from.careful > 0 && from.careful-- > 0,
           .stop = instance.cancelling.get_token(),
+          .kill = instance.killing.get_token(),
           .started_at = now};
 }
 
@@ -433,7 +436,8 @@ JobNode::Ended JobNode::execute_isolated(Pool& pool, const Taken& taken) {
     order.processed = instance.processed + instance.unsettled;
     order.pending = instance.lane.size();
   }
-  JobReport report = isolated_->run(order, taken.stop, pool.setup.timeout);
+  JobReport report = isolated_->run(
+      order, {.stop = taken.stop, .kill = taken.kill, .timeout = pool.setup.timeout});
   Ended ended{.outcome = std::move(report.outcome), .result = std::move(report.result)};
   if (!report.log.empty()) ended.log = storable(report.log);
   try {

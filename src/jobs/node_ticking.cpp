@@ -97,7 +97,10 @@ Duration JobNode::tick_every() const {
   Duration shortest = kLongestTick;
   for (const auto& [name, pool] : pools_) {
     if (!schedules_.empty()) shortest = std::min<Duration>(shortest, kScheduleTick);
-    if (pool->setup.timeout) shortest = std::min(shortest, *pool->setup.timeout / kTicksPerTimeout);
+    const JobPoolSetup& setup = pool->setup;
+    if (setup.timeout) shortest = std::min(shortest, *setup.timeout / kTicksPerTimeout);
+    if (setup.isolation == JobIsolation::none) continue;
+    shortest = std::min(shortest, setup.kill_after / kTicksPerTimeout);
   }
   return std::max<Duration>(shortest, kShortestTick);
 }
@@ -110,16 +113,19 @@ void JobNode::tick() {
 }
 
 void JobNode::end_late_jobs(Pool& pool) {
-  if (!pool.setup.timeout) return;
+  const std::optional<Duration>& timeout = pool.setup.timeout;
+  if (!timeout && pool.setup.isolation == JobIsolation::none) return;
   std::vector<std::stop_source> stops;
   {
     const MutexLock lock(pool.mutex);
     const Time now = clock_.now();
     for (Instance& instance : pool.instances) {
-      const bool is_late = instance.running != 0 && now - instance.begun >= *pool.setup.timeout;
-      if (!is_late || instance.is_timed_out) continue;
-      instance.is_timed_out = true;
-      stops.push_back(instance.cancelling);
+      if (instance.running == 0) continue;
+      if (timeout && !instance.is_timed_out && now - instance.begun >= *timeout) {
+        instance.is_timed_out = true;
+        stops.push_back(instance.cancelling);
+      }
+      if (now >= instance.kill_at) stops.push_back(instance.killing);
     }
   }
   request_all(stops);

@@ -45,6 +45,7 @@ struct TaskProgress {
   std::uint64_t edition = 0;  // of the abilities ...
   std::uint32_t method = 0;   // ... in which its name has this number
   bool is_cancelled = false;
+  bool is_told = false;  // that it is to end, or else it will be killed
 
   // Where it is to be found in WaitingTasks and TasksByTime.
   std::optional<unsigned> waits_with{};

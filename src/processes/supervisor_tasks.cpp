@@ -355,7 +355,9 @@ bool Supervisor::cancel_in_flight(ProcessTask& task) {
       return true;
     }
   }
-  if (!task.order.options.killable) return false;
+  const ExecOptions& options = task.order.options;
+  if (!options.killable) return false;
+  if (options.told_first && !std::exchange(task.progress.is_told, true)) return false;
   task.progress.is_cancelled = true;
   kill(member, EndReason::asked);
   return true;

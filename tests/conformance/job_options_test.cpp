@@ -410,14 +410,15 @@ TEST_P(JobOptionsTest, BadOptionsAreNamed) {
   config.timeout = 0ms;
   config.limits.pool = RateLimit{};
   config.limits.key = per_second(1, 0);
+  config.kill_after = -1s;
   try {
     jobs_->define<Note>("notes", config);
     FAIL();
   } catch (const InvalidArgument& error) {
     std::vector<std::string> fields;
     for (const BadField& bad : error.bad_fields()) fields.push_back(bad.field);
-    EXPECT_EQ(fields,
-              (std::vector<std::string>{"timeout", "limits.pool.per_second", "limits.key.burst"}));
+    EXPECT_EQ(fields, (std::vector<std::string>{"timeout", "kill_after", "limits.pool.per_second",
+                                                "limits.key.burst"}));
   }
 }
 

@@ -104,6 +104,25 @@ TEST_P(JobTroubleTest, WhoIsAskedToStopMayCallBack) {
   EXPECT_EQ(jobs_->stop({.timeout = 10s}).unfinished, 0U);
 }
 
+// On a thread: nobody can end it.
+TEST_P(JobTroubleTest, AStopSaysHowManyDoNotListen) {
+  std::atomic<int> begun = 0;
+  Door door;
+  Config config = noting();
+  config.execute = [&](JobContext&, const Note&) {
+    ++begun;
+    door.wait();
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  client.enqueue({.id = "a", .event = {}});
+  while (begun == 0) std::this_thread::yield();
+  EXPECT_EQ(jobs_->stop({.timeout = 10ms}).unfinished, 1U);
+  door.open();
+  EXPECT_EQ(jobs_->stop({.timeout = 20s}).unfinished, 0U);
+  EXPECT_EQ(client.status().total_processed, 1U);
+}
+
 // PostgreSQL has no place for it, and would refuse all that is written with it.
 TEST_P(JobTroubleTest, AZeroByteInAnIdIsRefused) {
   Config config = noting();

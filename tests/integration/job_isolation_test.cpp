@@ -1,5 +1,6 @@
 // job_isolation_test.cpp: handlers of jobs in processes of their own. This program is their
 // program.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -54,6 +55,10 @@ void define_pools(Jobs& jobs) {
                              .execute = execute,
                              .timeout = 500ms,
                              .isolation = JobIsolation::process});
+  jobs.define<Work>("stubborn", {.concurrency = 1,
+                                 .execute = execute,
+                                 .isolation = JobIsolation::process,
+                                 .kill_after = 50ms});
 }
 
 class JobIsolationTest : public ::testing::Test {
@@ -64,6 +69,14 @@ class JobIsolationTest : public ::testing::Test {
       if (letter.id == id) return letter.errors;
     }
     return {};
+  }
+
+  // Which does not look whether it is to stop.
+  [[nodiscard]] JobClient<Work> running_stubborn_job() const {
+    const auto client = jobs_.client<Work>("stubborn");
+    client.enqueue({.id = "a", .event = {"hang", 1}});
+    while (client.instance_status(0).progress.fraction == 0) std::this_thread::sleep_for(1ms);
+    return client;
   }
 
   Jobs jobs_ = Jobs::open("memory:");
@@ -134,6 +147,36 @@ TEST_F(JobIsolationTest, AStopIsPassedOnAndHandsBack) {
   EXPECT_EQ(jobs_.stop({.timeout = 20s}).unfinished, 0U);
   EXPECT_TRUE(client_.dead_letters().empty());
   EXPECT_EQ(client_.status().total_pending, 1U) << "no attempt was counted";
+}
+
+TEST_F(JobIsolationTest, WhoIsCancelledAndGoesOnIsKilled) {
+  const auto client = running_stubborn_job();
+  EXPECT_EQ(client.cancel("a", {.stop_running = true}), JobCancelOutcome::already_processing);
+  EXPECT_EQ(client.drain(30s), DrainOutcome::drained);
+  EXPECT_EQ(client.cancel("a"), JobCancelOutcome::already_completed);
+  EXPECT_EQ(client.status().total_retries, 0U);
+  EXPECT_TRUE(client.dead_letters().empty()) << "it is cancelled, not dead";
+}
+
+TEST_F(JobIsolationTest, WhoIsCancelledAndEndsIsNotKilled) {
+  client_.enqueue({.id = "a", .event = {"wait", 1}});
+  const auto has_begun = [&] {
+    const std::vector<InstanceStatus> all = client_.status().instances;
+    return std::ranges::any_of(
+        all, [](const InstanceStatus& instance) { return instance.progress.fraction > 0; });
+  };
+  while (!has_begun()) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(client_.cancel("a", {.stop_running = true}), JobCancelOutcome::already_processing);
+  EXPECT_EQ(client_.drain(30s), DrainOutcome::drained);
+  EXPECT_EQ(client_.log("a"), "attempt 1\n") << "which comes back with its end";
+}
+
+TEST_F(JobIsolationTest, WhoGoesOnBehindTheTimeoutOfAStopIsKilledAndHandedBack) {
+  const auto client = running_stubborn_job();
+  EXPECT_EQ(jobs_.stop({.timeout = 10ms}).unfinished, 1U);
+  EXPECT_EQ(jobs_.stop({.timeout = 30s}).unfinished, 0U);
+  EXPECT_EQ(client.status().total_pending, 1U);
+  EXPECT_EQ(client.status().total_retries, 0U) << "no attempt was counted";
 }
 
 }  // namespace

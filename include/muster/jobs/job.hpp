@@ -112,7 +112,8 @@ enum class JobCancelOutcome { cancelled, not_found, already_processing, already_
 
 struct JobCancelOptions {
   // Ask a job that is being run to stop (JobContext::stop_token). If it fails then, it is cancelled
-  // instead of tried again; if it completes all the same, it has.
+  // instead of tried again; if it completes all the same, it has. One in a process of its own that
+  // goes on is killed, and cancelled (JobPoolConfig::kill_after).
   bool stop_running = false;
 };
 

@@ -107,6 +107,10 @@ struct JobPoolConfig {
   DeadLetterEffect when_dead = DeadLetterEffect::go_on;
   JobIsolation isolation = JobIsolation::none;
 
+  // How long a handler in a process of its own may go on when cancel() has asked it to stop, or the
+  // timeout of stop() has passed: from 0 to 30 days. Then its process is killed.
+  Duration kill_after = std::chrono::seconds(5);
+
   // Bytes of an event as JSON: from 1 to 64 MiB.
   std::size_t max_event_bytes = 1 << 20;
 };
@@ -124,6 +128,7 @@ struct JobPoolSetup {
   PartitionOrder order = PartitionOrder::enqueued;
   DeadLetterEffect when_dead = DeadLetterEffect::go_on;
   JobIsolation isolation = JobIsolation::none;
+  Duration kill_after{};
   std::size_t max_event_bytes = 0;
 
   // Events of other types are looked at before they are accepted: throws EventError.
@@ -172,6 +177,7 @@ JobPoolSetup setup_of(JobPoolConfig<Event> config) {
                      .order = config.order,
                      .when_dead = config.when_dead,
                      .isolation = config.isolation,
+                     .kill_after = config.kill_after,
                      .max_event_bytes = most,
                      .event_type = &typeid(Event),
                      .check_event = [most](std::string_view event) {

@@ -15,8 +15,9 @@
 //     }
 //
 // A handler that crashes costs its job one attempt, and nobody else anything; one that takes longer
-// than `timeout` is killed. It has its context as always: what it enqueues, gives as its result and
-// logs comes back with its end. Progress comes without its text.
+// than `timeout` is killed, and so is one that goes on for `kill_after` when it was asked to stop.
+// It has its context as always: what it enqueues, gives as its result and logs comes back with its
+// end, its progress at once.
 #pragma once
 
 #include <functional>

@@ -358,6 +358,20 @@ TEST(ProcessPool, AQueuedTaskIsCancelledARunningOneIsToldOrKilled) {
   EXPECT_EQ(pool.metrics().retries, 0U);
 }
 
+TEST(ProcessPool, ATaskMayBeToldBeforeItIsKilled) {
+  ProcessPool pool({.workers = 1, .retry = at_once(3)});
+  const ExecOptions told{.killable = true, .told_first = true};
+  auto willing = pool.exec("until_cancelled", {}, told);
+  wait_until([&] { return pool.worker_status(0)->task != 0; });
+  EXPECT_FALSE(willing.cancel());
+  EXPECT_EQ(willing.get().text(), "seen");
+  auto hangs = pool.exec("hang", {}, told);
+  wait_until([&] { return pool.worker_status(0)->task != 0; });
+  EXPECT_FALSE(hangs.cancel());
+  EXPECT_TRUE(hangs.cancel()) << "for the second time";
+  EXPECT_NE(thrown_by<Cancelled>(std::move(hangs)), "nothing");
+}
+
 TEST(ProcessPool, WhatCannotBeRightIsRefusedAtOnce) {
   ProcessPool pool({.workers = 1, .max_payload_bytes = 1000, .retry = at_once(1)});
   const auto fields = [&pool](std::string_view name, Bytes payload, ExecOptions options) {
