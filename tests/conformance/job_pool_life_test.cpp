@@ -50,6 +50,70 @@ TEST_P(JobPoolLifeTest, APausedInstanceBeginsNothing) {
   EXPECT_THROW(client.pause(2), InvalidArgument);
 }
 
+TEST_P(JobPoolLifeTest, WhatRunsWhenItsPoolIsPausedEnds) {
+  Door door;
+  Config config = noting();
+  config.concurrency = 1;
+  config.execute = [&](JobContext& context, const Note&) {
+    witness_.see("begins " + context.job_id());
+    door.wait();
+    if (context.stop_token().stop_requested()) throw std::runtime_error("disturbed");
+    witness_.see("ends " + context.job_id());
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  client.enqueue({.id = "a", .event = {}});
+  while (witness_.seen().empty()) std::this_thread::yield();
+  client.enqueue({.id = "b", .event = {}});
+  client.pause();
+  EXPECT_EQ(client.instance_status(0).state, InstanceState::processing);
+  door.open();
+  EXPECT_EQ(client.drain(10s), DrainOutcome::paused);
+  EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"begins a", "ends a"}));
+  EXPECT_EQ(client.status().total_processed, 1U);
+  client.resume();
+  EXPECT_EQ(client.drain(10s), DrainOutcome::drained);
+}
+
+TEST_P(JobPoolLifeTest, ClientsOfOnePoolTakeTurnsTogether) {
+  const auto first = jobs_->define<Note>("notes", noting());
+  const auto second = jobs_->client<Note>("notes");
+  const std::uint32_t start = first.enqueue({.id = "0", .event = {}}).instance_index;
+  for (std::uint32_t i = 1; i < 6; ++i) {
+    const auto& client = i % 2 == 0 ? first : second;
+    const EnqueueResult result = client.enqueue({.id = std::to_string(i), .event = {}});
+    EXPECT_EQ(result.instance_index, (start + i) % 2);
+  }
+}
+
+TEST_P(LastingJobPoolTest, ARetryWaitsForTheRestOfItsTimeAfterARestart) {
+  if (std::string(GetParam()) == "postgresql") return;  // goes by the database's clock
+  FakeClock clock;
+  Config config = noting();
+  config.retry = {.max_attempts = 2, .delay = fixed(10s), .jitter = 0};
+  config.execute = [this](JobContext& context, const Note&) {
+    witness_.see("attempt " + std::to_string(context.attempt()));
+    if (context.attempt() == 1) throw std::runtime_error("later");
+  };
+  const auto define = [&] {
+    reopen({.clock = &clock, .mode = JobsMode::by_hand});
+    const auto client = jobs_->define<Note>("notes", config);
+    jobs_->start();
+    return client;
+  };
+  define().enqueue({.id = "a", .event = {}});
+  EXPECT_EQ(jobs_->run_due(), 1U);
+  clock.advance(4s);
+  (void)define();
+  EXPECT_EQ(jobs_->run_due(), 0U);
+  clock.advance(5s);
+  EXPECT_EQ(jobs_->run_due(), 0U);
+  clock.advance(1s);
+  EXPECT_EQ(jobs_->run_due(), 1U);
+  EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"attempt 1", "attempt 2"}));
+  jobs_.reset();  // before its clock
+}
+
 TEST_P(JobPoolLifeTest, OneInstanceOfAPausedPoolGoesOnAlone) {
   Config config = noting();
   config.concurrency = 3;
@@ -112,6 +176,7 @@ TEST_P(JobPoolLifeTest, OnEmptyIsCalledOncePerTransition) {
   config.concurrency = 1;
   config.on_empty = [&](const EmptyInfo& info) {
     EXPECT_EQ(info.instance_index, 0U);
+    EXPECT_EQ(info.processed, empty == 0 ? 50U : 51U);
     ++empty;
   };
   const auto client = jobs_->define<Note>("notes", config);

@@ -274,6 +274,25 @@ TEST_P(JobPoolTest, WhatWaitsCanBeCancelled) {
   EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"runs", "behind"}));
 }
 
+TEST_P(JobPoolTest, WhatWaitsForItsNextAttemptCanBeCancelled) {
+  Config config = noting();
+  config.retry = {.max_attempts = 2, .delay = fixed(1h), .jitter = 0};
+  config.execute = [this](JobContext& context, const Note& note) {
+    witness_.see(context.job_id());
+    if (note.customer == "bad") throw std::runtime_error("later");
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  jobs_->start();
+  client.enqueue({.id = "a", .event = {"bad", 1}, .partition_key = "k"});
+  client.enqueue({.id = "b", .event = {}, .partition_key = "k"});
+  while (client.status().total_retries == 0) std::this_thread::yield();
+  EXPECT_EQ(client.cancel("a"), JobCancelOutcome::cancelled);
+  EXPECT_EQ(client.drain(10s), DrainOutcome::drained) << "its partition goes on";
+  EXPECT_EQ(witness_.seen(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(client.cancel("a"), JobCancelOutcome::already_completed);
+  EXPECT_TRUE(client.dead_letters().empty());
+}
+
 TEST_P(JobPoolTest, AnIdleInstanceTakesWhatAnotherCannotRun) {
   Door door;
   Config config = noting();
