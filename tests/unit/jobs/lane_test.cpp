@@ -134,7 +134,7 @@ TEST(Lane, WhatIsHeldKeepsItsPlaceAndIsNotTaken) {
   EXPECT_TRUE(lane.hold(3));
   EXPECT_TRUE(lane.remove(3)) << "also while it is held";
   lane.finish(*second);
-  EXPECT_FALSE(lane.next_time()) << "nothing is left to wait for";
+  EXPECT_FALSE(lane.next_delayed()) << "nothing is left to wait for";
 }
 
 TEST(Lane, OnlyWhatHasNoPartitionIsGivenAway) {
