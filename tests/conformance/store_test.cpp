@@ -1,92 +1,20 @@
 // store_test.cpp: what every store of jobs has to do alike.
-#include "jobs/store.hpp"
-
-#include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <muster/base/random.hpp>
 
-#include "jobs/shared_store.hpp"
-#include "store_keepers.hpp"
+#include "store_testing.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Keeper;
-using testing::MemoryKeeper;
-using testing::PostgresKeeper;
-using testing::SqliteKeeper;
-
-constexpr WallTime at(int seconds) {
-  return WallTime(std::chrono::seconds(seconds));
-}
-
-struct Kind {
-  const char* name;
-  std::function<std::unique_ptr<Keeper>()> make;
-};
-
-class StoreTest : public ::testing::TestWithParam<Kind> {
- protected:
-  StoreTest() : keeper_(GetParam().make()) { pool_ = store().open_pool("webhooks", 4).number; }
-
-  Store& store() { return keeper_->store(); }
-  void reopen() { keeper_->reopen(); }
-
-  NewJob job(const std::string& id) const {
-    return {.pool = pool_, .id = id, .enqueued_at = at(1), .run_at = at(2), .event = "{}"};
-  }
-  // Every second time only written, which a store may do in another way.
-  std::vector<Inserted> insert(const std::vector<NewJob>& jobs) {
-    StoreBatch batch;
-    batch.jobs = jobs;
-    store().commit(batch, ++inserts_ % 2 == 0 ? Durability::synced : Durability::written);
-    return batch.inserted;
-  }
-  JobSeq insert(const NewJob& job) { return insert(std::vector{job}).front().seq; }
-  // As who holds what it settles.
-  void commit_as_holder(StoreBatch& batch) {
-    SharedStore* const shared = store().shared();
-    const NodeNumber node = shared == nullptr ? 0 : shared->beat({}).node;
-    for (Settlement& settlement : batch.settlements) {
-      settlement.holder = node;
-      settlement.place.pool = pool_;
-    }
-    store().commit(batch, Durability::synced);
-  }
-  StoreBatch::Settled settle(const Settlement& settlement) {
-    StoreBatch batch;
-    batch.settlements.push_back(settlement);
-    commit_as_holder(batch);
-    return batch.settled.front();
-  }
-  bool judge(const Verdict& verdict) {
-    StoreBatch batch;
-    batch.verdicts.push_back(verdict);
-    store().commit(batch, Durability::written);
-    return batch.judged.front();
-  }
-  std::vector<std::string> waiting() {
-    std::vector<JobSeq> seqs;
-    store().load_waiting(pool_, [&](const JobRecord& record) { seqs.push_back(record.seq); });
-    std::vector<std::string> ids;
-    for (const JobBody& body : store().read(seqs, Store::kAnySize)) ids.push_back(body.id);
-    return ids;
-  }
-
-  std::unique_ptr<Keeper> keeper_;
-  int inserts_ = 0;
-  PoolNumber pool_ = 0;
-};
-
-using Words = std::vector<std::string>;
+using testing::at;
+using testing::StoreTest;
+using testing::Words;
 
 TEST_P(StoreTest, APoolKeepsItsNumber) {
   EXPECT_NE(store().open_pool("emails", 4).number, pool_);
@@ -353,107 +281,6 @@ TEST_P(StoreTest, OneInstanceOfAPausedPoolIsResumedAlone) {
   EXPECT_EQ(paused(), (std::set<std::uint32_t>{0, 1}));
 }
 
-TEST_P(StoreTest, WhatIsOverGoesInTwoSteps) {
-  const JobSeq done = insert(job("done"));
-  const JobSeq dead = insert(job("dead"));
-  insert(job("waits"));
-  settle({.seq = done, .at = at(100), .result = "1"});
-  settle({.seq = dead, .state = JobState::dead, .attempts = 1, .at = at(100)});
-  const Retention retention{.completed = 10s, .ids = 100s};
-  EXPECT_EQ(store().prune(retention, at(109), {}).removed, 0U);
-  EXPECT_EQ(store().prune(retention, at(111), {}).removed, 1U);
-  EXPECT_EQ(store().remains(done).result, std::nullopt);
-  EXPECT_FALSE(insert(std::vector{job("done")})[0].created) << "its id is still known";
-  EXPECT_EQ(store().prune(retention, at(112), {}).removed, 0U) << "nothing is left to let go";
-  EXPECT_EQ(store().prune(retention, at(201), {}).removed, 1U);
-  EXPECT_FALSE(store().find(pool_, "done"));
-  EXPECT_TRUE(store().find(pool_, "dead")) << "kept for ever";
-  EXPECT_EQ(store().prune({.dead = 10s}, at(201), {}).removed, 1U) << "unless told otherwise";
-  EXPECT_EQ(waiting(), (Words{"waits"}));
-}
-
-TEST_P(StoreTest, ALetterThatIsLetGoOfIsCancelledAndItsIdKnown) {
-  const JobSeq dead = insert(job("dead"));
-  settle({.seq = dead,
-          .state = JobState::dead,
-          .attempts = 1,
-          .at = at(100),
-          .error = AttemptError{.attempt = 1, .what = "no"},
-          .log = "tried\n"});
-  const Retention retention{.completed = 5s, .ids = 100s, .dead = 10s};
-  EXPECT_EQ(store().prune(retention, at(109), {}).removed, 0U);
-  EXPECT_EQ(store().prune(retention, at(111), {}).removed, 1U);
-  EXPECT_TRUE(store().dead_letters(pool_, {}).empty());
-  EXPECT_EQ(store().find(pool_, "dead")->state, JobState::cancelled);
-  EXPECT_EQ(store().remains(dead).log, std::nullopt);
-  const WholeJob left = store().all_jobs({}).at(0);
-  EXPECT_EQ(left.event, std::nullopt);
-  EXPECT_TRUE(left.errors.empty());
-  EXPECT_FALSE(insert(std::vector{job("dead")})[0].created);
-  EXPECT_EQ(store().prune(retention, at(199), {}).removed, 0U) << "nothing is left to let go";
-  EXPECT_EQ(store().prune(retention, at(201), {}).removed, 1U);
-  EXPECT_FALSE(store().find(pool_, "dead"));
-}
-
-TEST_P(StoreTest, ANumberIsNotGivenOutTwiceThoughItsJobIsGone) {
-  const JobSeq first = insert(job("a"));
-  settle({.seq = first, .at = at(1)});
-  EXPECT_EQ(store().prune({.completed = 1s, .ids = 1s}, at(100), {}).removed, 1U);
-  reopen();
-  EXPECT_FALSE(store().find(pool_, "a"));
-  EXPECT_GT(insert(job("a")), first);
-}
-
-TEST_P(StoreTest, PruningGoesOnWhereItStopped) {
-  for (int i = 0; i < 10; ++i) {
-    settle({.seq = insert(job(std::to_string(i))), .at = at(1)});
-  }
-  const Retention retention{.completed = 1s, .ids = 1s};
-  Store::Pruned pruned;
-  std::size_t removed = 0;
-  int calls = 0;
-  do {
-    pruned = store().prune(retention, at(100), {.after = pruned.next, .limit = 3});
-    removed += pruned.removed;
-    ++calls;
-  } while (pruned.next != 0);
-  EXPECT_EQ(removed, 10U);
-  EXPECT_EQ(calls, 4);
-}
-
-TEST_P(StoreTest, AnEndedJobMakesRoomForItsIdIfToldSo) {
-  NewJob again = job("a");
-  again.enqueued_at = at(100);
-  again.replaces_before = at(50);
-  const JobSeq first = insert(job("a"));
-  EXPECT_FALSE(insert(std::vector{again})[0].created) << "it has not ended";
-  settle({.seq = first, .at = at(3), .log = "one\n"});
-  EXPECT_EQ(store().remains(first).log, "one\n");
-  EXPECT_FALSE(insert(std::vector{job("a")})[0].created) << "nobody said so";
-  NewJob early = again;
-  early.replaces_before = at(1);
-  EXPECT_FALSE(insert(std::vector{early})[0].created) << "not enqueued before that";
-  const Inserted inserted = insert(std::vector{again})[0];
-  EXPECT_TRUE(inserted.created);
-  EXPECT_NE(inserted.seq, first);
-  settle({.seq = inserted.seq, .state = JobState::dead, .attempts = 1, .at = at(101)});
-  again.replaces_before = at(1000);
-  EXPECT_FALSE(insert(std::vector{again})[0].created) << "a dead letter is kept";
-  again.id = "b";
-  EXPECT_FALSE(insert({job("b"), again})[1].created) << "it has come just now";
-  EXPECT_EQ(waiting(), (Words{"b"}));
-}
-
-TEST_P(StoreTest, AJobMayEnqueueItsOwnIdAnew) {
-  NewJob again = job("a");
-  again.enqueued_at = at(100);
-  again.replaces_before = at(50);
-  const auto settled = settle({.seq = insert(job("a")), .at = at(3), .enqueued = {again}});
-  ASSERT_EQ(settled.inserted.size(), 1U);
-  EXPECT_TRUE(settled.inserted[0].created);
-  EXPECT_EQ(waiting(), (Words{"a"}));
-}
-
 TEST_P(StoreTest, TheLargerNumberIsRemembered) {
   EXPECT_EQ(store().recall("nightly"), std::nullopt);
   store().remember("nightly", 7);
@@ -511,12 +338,7 @@ TEST_P(StoreTest, EqualsAModelUnderRandomOperations) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, StoreTest,
-    ::testing::Values(Kind{"memory", [] { return std::make_unique<MemoryKeeper>(); }},
-                      Kind{"sqlite", [] { return std::make_unique<SqliteKeeper>(); }},
-                      Kind{"postgresql", [] { return std::make_unique<PostgresKeeper>(); }}),
-    [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::all_stores(), testing::store_kind_name);
 
 }  // namespace
 }  // namespace muster
