@@ -76,7 +76,8 @@ struct LaunchOptions {
   bool no_new_privileges = false;
 
   // It, and all that it starts, can create, change and remove files only below these paths, and
-  // gains no privileges. Relative ones begin at `working_directory`. Needs Landlock: Linux 5.13.
+  // gains no privileges. Relative ones begin at `working_directory`. Needs Landlock: Linux 5.13;
+  // before 6.2 that does not keep it from truncating files.
   std::optional<std::vector<std::string>> writable_paths = {};
 
   bool operator==(const LaunchOptions&) const = default;
