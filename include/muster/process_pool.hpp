@@ -105,6 +105,11 @@ class MUSTER_API ProcessPool {
   // Nothing if there never was such a worker.
   [[nodiscard]] std::optional<WorkerStatus> worker_status(unsigned id) const;
 
+  // Tasks that have not ended: first those that workers have, then those that wait for one, in the
+  // order in which they will get it, then those that wait for their time or their next attempt. The
+  // pool waits meanwhile; a thousand take it less than a millisecond.
+  [[nodiscard]] std::vector<TaskStatus> tasks(std::size_t limit = 100) const;
+
   // What has failed for good, oldest first; ProcessPoolOptions::max_dead_letters of them.
   [[nodiscard]] std::vector<DeadLetter> dead_letters() const;
 

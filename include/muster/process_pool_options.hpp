@@ -92,9 +92,9 @@ struct ProcessPoolOptions {
   std::optional<int> oom_score_adj = 500;  // killed before us when memory runs out
   bool no_new_privileges = false;
 
-  // They, and all that they start, can create, change and remove files only below these paths.
-  // Unset: wherever we can. Needs Linux 5.13; where the kernel has no Landlock no worker can be
-  // started.
+  // They, and all that they start, can create, change and remove files only below these paths, and
+  // write to /dev/null. Unset: wherever we can. Needs Linux 5.13; where the kernel has no Landlock
+  // no worker can be started. Before Linux 6.2 they can still truncate files elsewhere.
   std::optional<std::vector<std::string>> writable_paths = {};
 
   // What they write to their outputs, line by line, on a thread of its own. It may call the pool,
@@ -203,6 +203,16 @@ MUSTER_API std::string_view to_string(PoolState state);
 enum class TaskState { created, queued, dequeued, retry_pending, completed, failed };
 
 MUSTER_API std::string_view to_string(TaskState state);
+
+// A task that has not ended.
+struct TaskStatus {
+  std::uint64_t id = 0;  // by which WorkerStatus and DeadLetter know it, too
+  std::string name;
+  TaskState state = TaskState::created;  // created: it waits for its time
+  int priority = 0;
+  unsigned attempts = 0;                // begun, this one included
+  std::optional<unsigned> worker = {};  // that has it, or had it last
+};
 
 // A sign of life.
 struct HeartbeatSample {

@@ -78,7 +78,7 @@ void tell(std::ostream& out, const WorkerRecycled& news) {
 }
 
 void tell(std::ostream& out, const DeadLettered& news) {
-  out << task_called(news.name) << " is given up after " << news.attempts
+  out << task_called(news.name) << " (" << news.id << ") is given up after " << news.attempts
       << (news.attempts == 1 ? " attempt: " : " attempts: ") << news.what;
 }
 

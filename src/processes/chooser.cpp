@@ -106,7 +106,7 @@ WorkerLoad Chooser::load_of(const Member& member) const {
   load.idle = member.in_flight == 0;
   load.average = member.average_task;
   if (built_in_ == BuiltIn::least_elu) {
-    load.utilisation = static_cast<float>(member.read().utilisation);
+    load.utilisation = static_cast<float>(member.utilisation(quick_now()));
   }
   return load;
 }
@@ -143,7 +143,7 @@ WorkerInfo Chooser::info_of(const Member& member, double weight, Time now) {
           .last_task_time = member.last_task,
           .idle_time = member.in_flight == 0 ? now - member.idle_since : Duration::zero(),
           .weight = weight,
-          .utilisation = member.read().utilisation};
+          .utilisation = member.utilisation(now)};
 }
 
 void Chooser::update_recent(Members all) {

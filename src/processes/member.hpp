@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <muster/observe/busy_window.hpp>
 #include <muster/policy/health.hpp>
 #include <muster/policy/recent_work.hpp>
 #include <muster/process_pool_options.hpp>
@@ -31,6 +32,9 @@
 
 namespace muster {
 
+// Output is told apart by the run and the member.
+inline constexpr unsigned kRunShift = 12;
+
 // A method that was asked for, in abilities of this edition.
 struct KnownMethod {
   std::uint64_t edition = 0;
@@ -38,13 +42,13 @@ struct KnownMethod {
   std::uint32_t method = 0;
 };
 
-// What a worker's program can do, as it said when it was ready.
 // The number that a method has in one edition of abilities.
 struct FoundMethod {
   std::uint32_t number = 0;
   std::uint64_t edition = 0;
 };
 
+// What a worker's program can do, as it said when it was ready.
 struct Abilities {
   struct Hash {
     using is_transparent = void;
@@ -85,7 +89,7 @@ struct Flight {
 struct Member {
   static constexpr std::size_t kHistory = 100;
 
-  explicit Member(unsigned number) : id(number) {}
+  Member(unsigned number, Time start) : id(number), recent(std::chrono::seconds(1), start) {}
 
   // May it be given a task?
   [[nodiscard]] bool takes_tasks() const noexcept {
@@ -108,10 +112,17 @@ struct Member {
     return {.done = past_tasks + tasks, .busy = busy};
   }
 
+  // Of the last second, since it was added.
+  [[nodiscard]] double utilisation(Time now) const noexcept {
+    return recent.steady_utilisation(now, in_flight > 0 ? last_result : now);
+  }
+
   // For life.
   const unsigned id;
-  std::uint64_t past_tasks = 0;  // of runs that have ended
-  Duration busy{};               // by what its results said, which cannot be too much
+  BusyWindow recent;
+  std::uint64_t past_tasks = 0;   // of runs that have ended
+  std::uint64_t past_failed = 0;  // of those
+  Duration busy{};                // by what its results said, which cannot be too much
   std::uint64_t restarts = 0;
   std::optional<ExitStatus> last_exit;
   std::deque<HeartbeatSample> history;

@@ -79,6 +79,10 @@ std::optional<WorkerStatus> ProcessPool::worker_status(unsigned id) const {
   return supervisor_->worker_status(id);
 }
 
+std::vector<TaskStatus> ProcessPool::tasks(std::size_t limit) const {
+  return supervisor_->tasks(limit);
+}
+
 std::vector<DeadLetter> ProcessPool::dead_letters() const {
   return supervisor_->dead_letters();
 }

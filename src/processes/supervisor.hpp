@@ -81,6 +81,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[nodiscard]] ProcessPoolMetrics metrics() const;
   [[nodiscard]] std::optional<WorkerStatus> worker_status(unsigned worker) const;
   [[nodiscard]] PoolSnapshot snapshot() const;
+  [[nodiscard]] std::vector<TaskStatus> tasks(std::size_t limit) const;
   [[nodiscard]] NoticeHub& notices() noexcept { return notices_; }
   void change_workers(std::int64_t by);
   void set_strategy(const StrategyChoice& strategy);
@@ -94,8 +95,6 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   static constexpr const char* kNobodyIsLeft =
       "all workers have died, and none is replaced, since auto_restart is off";
   static constexpr const char* kStoppedTooEarly = "the pool was stopped before the task began";
-  // Output is told apart by the run and the member.
-  static constexpr unsigned kRunShift = 12;
 
   // Tasks: supervisor_tasks.cpp
   [[gnu::cold]] void check_command(std::string_view name, std::span<const Bytes> payloads) const;
@@ -152,7 +151,7 @@ class Supervisor final : public std::enable_shared_from_this<Supervisor>, privat
   [[gnu::hot]] static void refuse_strategies();
 
   // Command workers: supervisor_commands.cpp
-  [[gnu::noinline]] bool send_command(Member& member, TaskRef& task, Time now)
+  [[gnu::noinline]] bool send_command(Member& member, TaskRef& task, std::optional<Time> at)
       MUSTER_REQUIRES(mutex_);
   TaskRef take_command_task(Member& member, std::uint64_t id) MUSTER_REQUIRES(mutex_);
   void handle(Member& member, CommandEvent event) MUSTER_REQUIRES(mutex_);

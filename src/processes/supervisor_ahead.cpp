@@ -23,6 +23,7 @@ unsigned Supervisor::room_of(const Member& member) const {
 void Supervisor::note_pace(Member& member, Time now) {
   member.last_result = now;
   if (member.runs == 0) return;
+  member.recent.add({.begin = now - member.run_time, .end = now});
   const Duration average = member.runs == 1
                                ? member.run_time
                                : member.run_time / static_cast<Duration::rep>(member.runs);
@@ -37,6 +38,7 @@ void Supervisor::note_pace(Member& member, Time now) {
 // Takes back what it has not begun. It waits again where it waited before.
 void Supervisor::recall(Member& member) {
   if (!member.takes_tasks() || member.in_flight < 2) return;
+  if (member.segment == nullptr) return;  // what a command was sent cannot be taken back
   const SharedRing& ring = member.segment->ring();
   const RingProducer taker(ring, kPoolIndex);
   const RingSupervisor rings(ring, kPoolIndex);

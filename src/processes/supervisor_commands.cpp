@@ -10,7 +10,9 @@
 namespace muster {
 
 // False: the task has failed, as its state says.
-bool Supervisor::send_command(Member& member, TaskRef& task, Time now) {
+bool Supervisor::send_command(Member& member, TaskRef& task, std::optional<Time> at) {
+  const Time now = at.value_or(quick_now());
+  if (!at) task->progress.queued = now;  // just now
   try {
     member.command->send(task->order, now);
   } catch (const InvalidArgument& error) {
@@ -99,7 +101,7 @@ void Supervisor::note_command_end(Member& member, const ProcessTask& task) {
 }
 
 void Supervisor::after_return(TaskRef task) {
-  if (task->order.options.idempotent) {
+  if (task->order.options.idempotent && !task->progress.is_cancelled) {
     enqueue(std::move(task));
   } else {
     after_failure(std::move(task), {.kind = FailureKind::crash,

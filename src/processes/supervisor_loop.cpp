@@ -398,8 +398,12 @@ void Supervisor::recycle_if_due(Member& member, std::uint64_t memory, Time now) 
 
 void Supervisor::scale(Time now) {
   ScalingInput input{.now = now, .workers = target_, .queued = waiting_.size()};
+  Duration times{};
+  int timed = 0;
   for (const auto& member : members_) {
     if (!member->takes_tasks()) continue;
+    times += member->average_task;
+    timed += member->average_task == Duration::zero() ? 0 : 1;
     if (member->in_flight > 0) {
       ++input.active;
       continue;
@@ -407,6 +411,7 @@ void Supervisor::scale(Time now) {
     ++input.idle;
     input.longest_idle = std::max(input.longest_idle, now - member->idle_since);
   }
+  if (timed > 0) input.average_task_time = times / timed;
   input.arrivals = counts_.submitted;
   input.completions = counts_.completed + counts_.failed;
   try {

@@ -71,7 +71,7 @@ void Supervisor::feed_waiting(Member& member, Time now) {
 // a time, the task comes straight from who sent it, and the clock can wait until the worker has it.
 bool Supervisor::send(Member& member, TaskRef& task, std::optional<Time> now) {
   if (member.command != nullptr) [[unlikely]]
-    return send_command(member, task, now.value_or(quick_now()));
+    return send_command(member, task, now);
   const TaskOrder& order = task->order;
   std::optional<std::uint32_t> method = task->progress.method;
   if (task->progress.edition != member.abilities->edition) [[unlikely]] {

@@ -1,7 +1,23 @@
 // supervisor_status.cpp: what a pool says of itself.
+#include <algorithm>
+
 #include "processes/supervisor.hpp"
 
 namespace muster {
+namespace {
+
+TaskStatus status_of(const ProcessTask& task) {
+  const TaskProgress& progress = task.progress;
+  TaskStatus status{.id = task.order.id,
+                    .name = task.order.name,
+                    .state = progress.state,
+                    .priority = task.order.options.priority,
+                    .attempts = progress.attempts};
+  if (progress.attempts > 0) status.worker = progress.worker;
+  return status;
+}
+
+}  // namespace
 
 ProcessPoolMetrics Supervisor::metrics() const {
   refuse_strategies();
@@ -58,21 +74,43 @@ PoolSnapshot Supervisor::snapshot() const {
   all.latency = {.queue_wait = queue_wait_.snapshot(), .run = run_.snapshot()};
   const std::vector<double> weights = chooser_.weights(members_.size());
   for (const auto& member : members_) {
-    PoolSnapshot::Worker worker{.id = member->id,
-                                .state = member->state,
-                                .active = member->in_flight > 0 ? 1U : 0U,
-                                .queued = member->in_flight > 0 ? member->in_flight - 1U : 0U,
-                                .completed = member->tasks,
-                                .failed = member->failed,
-                                .average_task_time = member->average_task,
-                                .last_task_time = member->last_task,
-                                .weight = weights[member->id]};
-    worker.utilisation = member->read().utilisation;
+    const PoolSnapshot::Worker worker{.id = member->id,
+                                      .state = member->state,
+                                      .active = member->in_flight > 0 ? 1U : 0U,
+                                      .queued = member->in_flight > 0 ? member->in_flight - 1U : 0U,
+                                      .completed = member->past_tasks + member->tasks,
+                                      .failed = member->past_failed + member->failed,
+                                      .average_task_time = member->average_task,
+                                      .last_task_time = member->last_task,
+                                      .utilisation = member->utilisation(now),
+                                      .weight = weights[member->id]};
     all.workers.push_back(worker);
   }
   rates_.fill(all, counts_.completed + counts_.failed, now);
-  all.tasks = {.succeeded = counts_.completed, .failed = counts_.failed};
+  all.tasks = {.succeeded = counts_.completed, .failed = counts_.dead_lettered};
   return all;
+}
+
+std::vector<TaskStatus> Supervisor::tasks(std::size_t limit) const {
+  refuse_strategies();
+  const MutexLock lock(mutex_);
+  std::vector<const ProcessTask*> all;
+  for (const auto& member : members_) {
+    for (const Flight& flight : member->flights) {
+      if (flight.task) all.push_back(&*flight.task);
+    }
+  }
+  std::ranges::sort(all, {}, [](const ProcessTask* task) { return task->order.id; });
+  if (all.size() < limit) {
+    const std::vector<const ProcessTask*> next = waiting_.first(limit - all.size());
+    all.insert(all.end(), next.begin(), next.end());
+  }
+  if (all.size() < limit) delayed_.add_first(limit - all.size(), all);
+  all.resize(std::min(all.size(), limit));
+  std::vector<TaskStatus> told;
+  told.reserve(all.size());
+  for (const ProcessTask* const task : all) told.push_back(status_of(*task));
+  return told;
 }
 
 }  // namespace muster

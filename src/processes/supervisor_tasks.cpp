@@ -291,7 +291,8 @@ void Supervisor::bury(TaskRef task, const Mishap& mishap) {
   const std::string what = message_of(error);
   const TaskOrder& order = task->order;
   const TaskProgress& progress = task->progress;
-  notices_.tell([&] { return DeadLettered{order.name, what, progress.attempts}; });
+  notices_.tell(
+      [&] { return DeadLettered{order.name, std::to_string(order.id), what, progress.attempts}; });
   ++counts_.dead_lettered;
   dead_letters_.add({.id = order.id,
                      .name = order.name,

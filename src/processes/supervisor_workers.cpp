@@ -89,7 +89,7 @@ void Supervisor::launch(Member& member) {
   member.in_flight = 0;
   member.lowest_priority = kNoPriority;
   member.past_tasks += std::exchange(member.tasks, 0);
-  member.failed = 0;
+  member.past_failed += std::exchange(member.failed, 0);
   member.runs = 0;
   member.run_time = {};
   member.beats = 0;
@@ -420,7 +420,8 @@ void Supervisor::apply_target(const std::string& reason) {
   unsigned before = 0;
   for (const auto& member : members_) before += member->is_removed ? 0 : 1;
   while (members_.size() < target_) {
-    members_.push_back(std::make_unique<Member>(static_cast<unsigned>(members_.size())));
+    members_.push_back(
+        std::make_unique<Member>(static_cast<unsigned>(members_.size()), Time::clock::now()));
   }
   for (const auto& member : members_) {
     const bool is_wanted = member->id < target_;

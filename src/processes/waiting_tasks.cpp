@@ -66,6 +66,15 @@ TaskRef OrderedTasks::pop_oldest() {
   return pop_from(with_oldest());
 }
 
+void OrderedTasks::add_first(std::size_t limit, std::vector<const ProcessTask*>& all) const {
+  for (const auto& [priority, queue] : queues_) {
+    for (const TaskRef& task : queue) {
+      if (limit-- == 0) return;
+      all.push_back(&*task);
+    }
+  }
+}
+
 void WaitingTasks::push(TaskRef task, std::optional<unsigned> worker) {
   task->progress.waits_with = worker;
   Queue& queue = queue_of(*task);
@@ -161,11 +170,31 @@ std::vector<TaskRef> WaitingTasks::take_all() {
   return all;
 }
 
+std::vector<const ProcessTask*> WaitingTasks::first(std::size_t limit) const {
+  std::vector<const ProcessTask*> all;
+  anybodys_.add_first(limit, all);
+  for (const auto& [capability, queue] : by_capability_) queue.add_first(limit, all);
+  for (const auto& [worker, queue] : by_worker_) queue.add_first(limit, all);
+  std::ranges::sort(all, [](const ProcessTask* one, const ProcessTask* other) {
+    return std::pair(-one->order.options.priority, one->order.id) <
+           std::pair(-other->order.options.priority, other->order.id);
+  });
+  all.resize(std::min(all.size(), limit));
+  return all;
+}
+
 void TasksByTime::push(Time due, TaskRef task) {
   MUSTER_ASSERT(!task->progress.due);
   task->progress.due = due;
   const std::uint64_t id = task->order.id;
   tasks_.emplace(std::pair(due, id), std::move(task));
+}
+
+void TasksByTime::add_first(std::size_t limit, std::vector<const ProcessTask*>& all) const {
+  for (const auto& [due, task] : tasks_) {
+    if (limit-- == 0) return;
+    all.push_back(&*task);
+  }
 }
 
 void TasksByTime::erase(ProcessTask& task) {

@@ -39,6 +39,9 @@ class OrderedTasks {
   [[nodiscard]] Rank top_rank() const;
   [[nodiscard]] TaskRef pop();
 
+  // As many as that, in the order in which they go.
+  void add_first(std::size_t limit, std::vector<const ProcessTask*>& all) const;
+
   // Of any priority; null: it is empty.
   [[nodiscard]] const ProcessTask* oldest();
   [[nodiscard]] TaskRef pop_oldest();  // requires: not empty
@@ -78,6 +81,9 @@ class WaitingTasks {
   [[nodiscard]] std::vector<TaskRef> take_all_of(unsigned worker);
   [[nodiscard]] std::vector<TaskRef> take_all();
 
+  // As many as that, by rank, whoever may have them.
+  [[nodiscard]] std::vector<const ProcessTask*> first(std::size_t limit) const;
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
@@ -106,6 +112,9 @@ class TasksByTime {
 
   [[nodiscard]] bool empty() const noexcept { return tasks_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
+
+  // As many as that, the earliest first.
+  void add_first(std::size_t limit, std::vector<const ProcessTask*>& all) const;
 
   // Require: not empty.
   [[nodiscard]] Time next() const { return tasks_.begin()->first.first; }

@@ -74,8 +74,7 @@ WorkerReading WorkerSegment::read() const noexcept {
           .beats = look(record.heartbeat),
           .anonymous_bytes = look(board.anonymous_bytes),
           .cpu_time = duration(board.cpu_ns),
-          .busy_time = duration(record.figures.busy_ns),
-          .utilisation = static_cast<double>(look(record.figures.utilisation)) / 100};
+          .busy_time = duration(record.figures.busy_ns)};
 }
 
 std::span<std::byte> WorkerSegment::ring_memory() const noexcept {

@@ -51,7 +51,6 @@ struct WorkerReading {
   std::uint64_t anonymous_bytes = 0;  // of the process, at the last heartbeat
   Duration cpu_time{};                // the same
   Duration busy_time{};
-  double utilisation = 0;  // from 0 to 1
 };
 
 struct alignas(kCacheLine) WorkerBoard {

@@ -107,8 +107,10 @@ struct WorkerRecycled {
   bool operator==(const WorkerRecycled&) const = default;
 };
 
+// A task has failed for good. Jobs have the ids that they were given, tasks those of replay().
 struct DeadLettered {
-  std::string name;
+  std::string name;  // of the task, or of the pool of jobs
+  std::string id;
   std::string what;  // that its future says
   unsigned attempts = 0;
   bool operator==(const DeadLettered&) const = default;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -104,6 +105,43 @@ TEST(CommandPool, WhatWaitsBehindALongTaskHasItsWholeTimeout) {
   auto first = pool.exec("x");
   auto second = pool.exec("x", {}, {.timeout = 350ms});
   EXPECT_EQ(second.get().text(), "1");
+}
+
+TEST(CommandPool, WhatWasCancelledIsNotRunIfItComesBack) {
+  ProcessPoolOptions options = shell_worker("sleep 1000");
+  options.prefetch = 2;
+  ProcessPool pool(options);
+  auto first = pool.exec("x", {}, {.retry = at_once(1), .killable = true});
+  auto behind = pool.exec("x", {}, {.killable = true});
+  EXPECT_TRUE(behind.cancel());
+  EXPECT_THROW((void)behind.get(), Cancelled);
+  EXPECT_THROW((void)first.get(), WorkerCrashed);
+}
+
+TEST(CommandPool, TellsHowLongTasksWaited) {
+  ProcessPool pool(shell_worker(R"(sleep 0.1; echo "{\"id\":$id,\"ok\":1}")"));
+  auto first = pool.exec("x");
+  auto second = pool.exec("x");
+  (void)first.get();
+  (void)second.get();
+  const HistogramSnapshot waits = pool.snapshot().latency.queue_wait;
+  EXPECT_LT(waits.min().value(), 90ms);
+  EXPECT_GE(waits.max().value(), 90ms);
+  EXPECT_LT(waits.max().value(), 60s);
+}
+
+TEST(CommandPool, OneWithTasksAheadIsReplacedWhenItIsTime) {
+  ProcessPoolOptions options = shell_worker(R"(sleep 0.2; echo "{\"id\":$id,\"ok\":$$}")");
+  options.prefetch = 2;
+  options.health.heartbeat = 20ms;
+  options.recycling.max_age = 300ms;
+  ProcessPool pool(options);
+  std::set<std::string> processes;
+  std::vector<Future<Bytes>> tasks;
+  for (int i = 0; i < 6; ++i) tasks.push_back(pool.exec("x"));
+  for (auto& task : tasks) processes.insert(task.get().to_string());
+  EXPECT_GE(processes.size(), 2U);
+  EXPECT_EQ(pool.metrics().crashes, 0U);
 }
 
 TEST(CommandPool, OutputIsHandedOverWholeHoweverSlowly) {

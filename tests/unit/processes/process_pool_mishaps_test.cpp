@@ -173,6 +173,7 @@ TEST(ProcessPoolMishaps, ADeadLetterIsNews) {
   EXPECT_THROW((void)pool.exec("throw_number").get(), RemoteError);
   const auto letter = await_news<DeadLettered>(news);
   EXPECT_EQ(letter.attempts, 2U);
+  EXPECT_EQ(letter.id, std::to_string(pool.dead_letters().at(0).id));
   EXPECT_EQ(letter.what, pool.dead_letters().at(0).what);
 }
 

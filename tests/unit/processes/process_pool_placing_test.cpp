@@ -219,6 +219,33 @@ TEST(ProcessPoolSnapshot, TellsHowLongTasksWaitedAndRan) {
   EXPECT_GT(seen.workers[0].average_task_time, Duration::zero());
 }
 
+TEST(ProcessPoolSnapshot, CountsAllProcessesOfAWorkerAndNoTaskThatWasCalledOff) {
+  ProcessPool pool({.workers = 1, .retry = at_once(1)});
+  for (int i = 0; i < 3; ++i) (void)pool.exec("echo").get();
+  EXPECT_THROW((void)pool.exec("throw_number").get(), RemoteError);
+  EXPECT_THROW((void)pool.call<Bytes>("exit", 1).get(), WorkerCrashed);
+  (void)pool.exec("echo").get();
+  EXPECT_TRUE(pool.exec("echo", {}, {.run_at = Time::clock::now() + 1h}).cancel());
+  const PoolSnapshot seen = pool.snapshot();
+  EXPECT_EQ(seen.workers[0].completed, 5U);
+  EXPECT_EQ(seen.workers[0].failed, 1U);
+  EXPECT_EQ(seen.tasks.succeeded, 4U);
+  EXPECT_EQ(seen.tasks.failed, 2U);
+}
+
+TEST(ProcessPoolSnapshot, TellsWhetherAWorkerWasBusyOfLate) {
+  ProcessPool pool({.workers = 1});
+  const auto utilisation = [&] { return pool.snapshot().workers[0].utilisation; };
+  EXPECT_LT(utilisation(), 0.2);
+  (void)pool.call<Bytes>("sleep_ms", 500).get();
+  EXPECT_GT(utilisation(), 0.3);
+  pause_for(1500ms);
+  EXPECT_EQ(utilisation(), 0);
+  auto task = pool.call_with<Bytes>({.killable = true}, "sleep_ms", 60'000);
+  wait_until([&] { return utilisation() > 0.5; });
+  EXPECT_TRUE(task.cancel());
+}
+
 TEST(ProcessPoolSnapshot, TellsWhetherTasksRanWhereTheirKeyBelongs) {
   ProcessPool pool({.workers = 2});
   await_ready(pool, 2);

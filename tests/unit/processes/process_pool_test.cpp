@@ -343,6 +343,39 @@ TEST(ProcessPool, ATaskMayBeginLater) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);
 }
 
+TEST(ProcessPool, TellsWhichTasksHaveNotEnded) {
+  ProcessPool pool({.workers = 1, .retry = {.max_attempts = 2, .delay = fixed(1h)}});
+  EXPECT_TRUE(pool.tasks().empty());
+  (void)pool.call<Bytes>("sleep_ms", 5).get();  // so that none is given ahead
+  auto fails = pool.exec("throw_number");
+  wait_until([&] { return pool.metrics().delayed == 1; });
+  auto later = pool.exec("pid", {}, {.run_at = Time::clock::now() + 2h});
+  auto runs = pool.exec("until_cancelled");
+  wait_until([&] { return pool.worker_status(0)->task != 0; });
+  auto waits = pool.exec("echo");
+  auto goes_first = pool.exec("reverse", {}, {.priority = 7});
+  const std::vector<TaskStatus> tasks = pool.tasks();
+  std::vector<std::pair<std::string, std::string_view>> told;
+  for (const TaskStatus& task : tasks) told.emplace_back(task.name, to_string(task.state));
+  EXPECT_EQ(told, (decltype(told){{"until_cancelled", "dequeued"},
+                                  {"reverse", "queued"},
+                                  {"echo", "queued"},
+                                  {"throw_number", "retry_pending"},
+                                  {"pid", "created"}}));
+  EXPECT_EQ(tasks.at(0).id, pool.worker_status(0)->task);
+  EXPECT_EQ(tasks.at(0).worker, 0U);
+  EXPECT_EQ(tasks.at(1).priority, 7);
+  EXPECT_EQ(tasks.at(1).worker, std::nullopt);
+  EXPECT_EQ(tasks.at(3).attempts, 1U);
+  for (std::size_t limit = 0; limit < 6; ++limit)
+    EXPECT_EQ(pool.tasks(limit).size(), std::min(limit, 5UL));
+  (void)runs.cancel();
+  EXPECT_TRUE(fails.cancel());
+  EXPECT_TRUE(later.cancel());
+  EXPECT_EQ(waits.get().size() + goes_first.get().size(), 0U);
+  EXPECT_TRUE(pool.tasks().empty());
+}
+
 TEST(ProcessPool, AQueuedTaskIsCancelledARunningOneIsToldOrKilled) {
   ProcessPool pool({.workers = 1, .retry = at_once(3)});
   auto running = pool.exec("until_cancelled");

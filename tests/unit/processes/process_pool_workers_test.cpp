@@ -5,10 +5,13 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <linux/landlock.h>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -16,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include <muster/base/cpu_topology.hpp>
 #include <muster/base/quick_clock.hpp>
 #include <muster/process_pool.hpp>
 
@@ -70,6 +74,39 @@ TEST(ProcessPoolWorkers, OneThatIsStoppedIsWarnedOfThenAZombieThenReplaced) {
   EXPECT_EQ(pool.worker_status(0)->last_exit->kind, ExitKind::silence);
   EXPECT_EQ(pool.worker_status(0)->restarts, 1U);
   EXPECT_EQ(pool.metrics().zombies, 1U);
+}
+
+TEST(ProcessPoolWorkers, OneThatIsSilentAndComputesIsNoZombieYet) {
+  HealthOptions patient{.heartbeat = 100ms, .warning = 200ms, .zombie = 400ms, .busy_zombie = 20s};
+  for (const bool is_patient : {true, false}) {
+    if (!is_patient) patient.busy_zombie = patient.zombie;
+    ProcessPool pool({.workers = 1, .retry = at_once(1), .health = patient});
+    NoticeStream news = pool.subscribe();
+    auto task = pool.exec("work_without_heartbeat");
+    EXPECT_GE(await_news<HeartbeatMissed>(news).silence, 200ms);
+    if (is_patient) {
+      EXPECT_EQ(task.get().size(), 0U);
+    } else {
+      EXPECT_THROW((void)task.get(), WorkerCrashed);
+    }
+    EXPECT_EQ(pool.metrics().zombies, is_patient ? 0U : 1U);
+  }
+}
+
+TEST(ProcessPoolWorkers, AreHeldToWhatTheOptionsSay) {
+  const int nice = std::min(getpriority(PRIO_PROCESS, 0) + 3, 19);
+  ProcessPool pool({.workers = 1,
+                    .limits = {.cpu_time = 100s, .open_files = 50},
+                    .nice = 3,
+                    .oom_score_adj = 700,
+                    .no_new_privileges = true});
+  EXPECT_EQ(pool.call<std::string>("limits").get(),
+            "cpu 100, files 50, nice " + std::to_string(nice) + ", oom 700, privileges 1");
+}
+
+TEST(ProcessPoolWorkers, ThereIsOneForEachCpuUnlessToldHowMany) {
+  const ProcessPool pool;
+  EXPECT_EQ(pool.metrics().workers, detect_cpus().worker_count());
 }
 
 TEST(ProcessPoolWorkers, ALongTaskIsNoReasonToBeKilled) {
@@ -140,13 +177,13 @@ TEST(ProcessPoolWorkers, AreReplacedAtAnAge) {
 TEST(ProcessPoolWorkers, AreReplacedOneAtATime) {
   ProcessPool pool({.workers = 2, .recycling = {.max_tasks = 1, .jitter = 0}});
   await_ready(pool, 2);
-  for (int round = 0; round < 20; ++round) {
+  wait_until([&] {
     auto one = pool.call<int>("pid");
     auto other = pool.call<int>("pid");
-    while (!one.is_ready() || !other.is_ready()) ASSERT_GE(pool.metrics().ready, 1U);
+    while (!one.is_ready() || !other.is_ready()) EXPECT_GE(pool.metrics().ready, 1U);
     EXPECT_GE(pool.metrics().ready, 1U);
-  }
-  EXPECT_GE(pool.metrics().recycled, 3U);
+    return pool.metrics().recycled >= 3;
+  });
 }
 
 TEST(ProcessPoolWorkers, ACrashLoopIsBrokenByAPause) {
@@ -222,6 +259,21 @@ TEST(ProcessPoolWorkers, ScaleByThemselves) {
   wait_until([&] { return pool.metrics().workers == 3; });
   for (auto& task : tasks) (void)task.get();
   wait_until([&] { return pool.metrics().workers == 1; });
+}
+
+TEST(ProcessPoolWorkers, ScaleByWhatTheirTasksTake) {
+  ProcessPool pool({.workers = 1,
+                    .scaling = ScalingOptions{.policy = ScalingPolicy::predictive,
+                                              .max_workers = 3,
+                                              .check_every = 5ms,
+                                              .scale_up_cooldown = 5ms}});
+  NoticeStream news = pool.subscribe();
+  for (int i = 0; i < 3; ++i) (void)pool.call<Bytes>("sleep_ms", 10).get();
+  std::vector<Future<Bytes>> tasks;
+  for (int i = 0; i < 100; ++i) tasks.push_back(pool.call<Bytes>("sleep_ms", 500));
+  const auto scaled = await_news<ScaledUp>(news);
+  EXPECT_NE(scaled.reason.find("workers needed"), std::string::npos) << scaled.reason;
+  pool.stop({.mode = Stop::discard});
 }
 
 TEST(ProcessPoolWorkers, AStrategyOfYoursPicksAmongThemAndCannotBreakThePool) {
@@ -388,6 +440,10 @@ TEST(ProcessPoolWorkers, OneThatHangsSaysWhereBeforeItIsKilled) {
   }
 }
 
+bool can_bar_truncation() {
+  return syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 3;
+}
+
 TEST(ProcessPoolWorkers, CanBeBarredFromWritingFiles) {
   const std::string folder = testing::TempDir() + "muster_bar_" + std::to_string(getpid());
   const std::string inside = folder + "/note";
@@ -398,7 +454,11 @@ TEST(ProcessPoolWorkers, CanBeBarredFromWritingFiles) {
   EXPECT_EQ(pool.call<bool>("write", outside).get(), false);
   EXPECT_EQ(pool.call<bool>("write", std::string("/dev/null")).get(), true);
   EXPECT_FALSE(std::filesystem::exists(outside));
+  std::ofstream(outside) << "text";
+  EXPECT_EQ(pool.call<bool>("truncate", inside).get(), true);
+  EXPECT_EQ(pool.call<bool>("truncate", outside).get(), !can_bar_truncation());
   std::filesystem::remove_all(folder);
+  std::filesystem::remove(outside);
   EXPECT_THROW(ProcessPool({.workers = 1, .writable_paths = {{"/no/such/folder"}}}), SystemFailure);
   EXPECT_THROW(ProcessPool({.workers = 1, .writable_paths = {{""}}}), InvalidArgument);
 }

@@ -1,10 +1,12 @@
 // test_tasks.cpp: tasks that behave, and tasks that do not.
 #include "test_tasks.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -12,6 +14,8 @@
 #include <poll.h>
 #include <stdexcept>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -52,6 +56,39 @@ void go_mad() {
   }
 }
 
+void nap_in_handler(int) {
+  (void)poll(nullptr, 0, 1500);
+}
+
+// Computes for a second and a half, in which nothing else in this process gets anywhere; nor do its
+// heartbeats, therefore.
+void work_without_heartbeat() {
+  struct sigaction action{};
+  action.sa_handler = nap_in_handler;
+  (void)sigaction(SIGUSR1, &action, nullptr);
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    const pid_t id = std::stoi(thread.path().filename());
+    if (id != gettid()) (void)tgkill(getpid(), id, SIGUSR1);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+// What the kernel holds this process to.
+std::string limits() {
+  rlimit cpu{};
+  rlimit files{};
+  (void)getrlimit(RLIMIT_CPU, &cpu);
+  (void)getrlimit(RLIMIT_NOFILE, &files);
+  int adjusted = 0;
+  std::ifstream("/proc/self/oom_score_adj") >> adjusted;
+  return "cpu " + std::to_string(cpu.rlim_cur) + ", files " + std::to_string(files.rlim_cur) +
+         ", nice " + std::to_string(getpriority(PRIO_PROCESS, 0)) + ", oom " +
+         std::to_string(adjusted) + ", privileges " +
+         std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+}
+
 void add_bad_ones(Registry& registry) {
   registry.add("throw", [](const std::string& what) { throw std::runtime_error(what); });
   registry.add("throw_number", [] { throw 42; });
@@ -59,6 +96,7 @@ void add_bad_ones(Registry& registry) {
   registry.add("exit", [](int code) { std::_Exit(code); });
   registry.add("hang", wait_for_ever);
   registry.add("mad", go_mad);
+  registry.add("work_without_heartbeat", work_without_heartbeat);
   registry.add("die_until", die_until);
   registry.add("fail_until", fail_until);
   registry.add("eat", [](std::uint64_t bytes) {
@@ -98,6 +136,7 @@ Registry make_test_registry() {
   registry.add("sum", [](int a, int b) { return a + b; });
   registry.add("size", [](const Bytes& bytes) { return bytes.size(); });
   registry.add("make", [](std::uint64_t bytes) { return std::string(bytes, 'm'); });
+  registry.add("limits", limits);
   registry.add("attempt", [](TaskContext& context) { return context.attempt(); });
   registry.add("worker", [](TaskContext& context) { return context.worker(); });
   registry.add("sleep_ms", [](int time) { (void)poll(nullptr, 0, time); });
@@ -126,6 +165,7 @@ Registry make_test_registry() {
   registry.add("write", [](const std::string& path) {
     return (std::ofstream(path) << "text" << std::flush).good();
   });
+  registry.add("truncate", [](const std::string& path) { return truncate(path.c_str(), 0) == 0; });
   const auto speed = std::make_shared<TickScale::Speed>(0);
   registry.on_start([speed] { *speed = counter_speed(); });
   registry.add("counter_speed_at_start", [speed] { return *speed; });

@@ -1,8 +1,13 @@
 // worker_end_test.cpp: processes that really die, and who dies with whom.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <spawn.h>
+#include <sstream>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -148,6 +153,33 @@ TEST(SpawnerDeath, DoesNotHideTheEndsThatItHadSeen) {
   }
 }
 
+// What a process shares with others, each as "DEVICE INODE PATH" of the kernel's list.
+std::set<std::string> shared_mappings(const std::string& process) {
+  std::set<std::string> all;
+  std::ifstream maps("/proc/" + process + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string range, rights, offset, device, inode, path;
+    words >> range >> rights >> offset >> device >> inode;
+    std::getline(words >> std::ws, path);
+    if (rights.ends_with('s')) all.insert(device + ' ' + inode + ' ' + path);
+  }
+  return all;
+}
+
+std::vector<std::string> who_maps(const std::set<std::string>& mappings) {
+  std::vector<std::string> processes;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::set<std::string> theirs = shared_mappings(name);
+    const bool has_one = std::ranges::any_of(
+        theirs, [&](const std::string& mapping) { return mappings.contains(mapping); });
+    if (has_one) processes.push_back(name);
+  }
+  return processes;
+}
+
 // A process of its own with a pool in it. Its output is shared by all that it starts, so that the
 // pipe ends when the last of them is dead.
 class PoolProcess {
@@ -174,6 +206,7 @@ class PoolProcess {
   }
 
   void send_signal(int number) { process_.send_signal(number); }
+  [[nodiscard]] pid_t pid() const { return process_.pid(); }
   std::string next_line() { return read_lines(output_, 1); }
 
   void kill_hard() {
@@ -203,6 +236,20 @@ TEST(PoolDeath, InTheMidstOfTasksLeavesNoProcess) {
     pool.kill_hard();
     EXPECT_EQ(pool.rest(), "");
   }
+}
+
+// All that they share is anonymous, and goes with the last who has it.
+TEST(PoolDeath, LeavesNoSharedMemory) {
+  PoolProcess pool({"tasks"});
+  const std::set<std::string> shared = shared_mappings(std::to_string(pool.pid()));
+  EXPECT_FALSE(shared.empty());
+  for (const std::string& one : shared) {
+    EXPECT_NE(one.find(" /memfd:"), std::string::npos) << one;
+  }
+  EXPECT_FALSE(who_maps(shared).empty()) << "the workers do, too";
+  pool.kill_hard();
+  EXPECT_EQ(pool.rest(), "");
+  EXPECT_EQ(who_maps(shared), std::vector<std::string>{});
 }
 
 TEST(PoolDeath, AtAnyMomentLeavesNoProcess) {
