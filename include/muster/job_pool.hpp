@@ -49,6 +49,7 @@
 #include <muster/jobs/job_worker.hpp>
 #include <muster/jobs/jobs_options.hpp>
 #include <muster/observe/notice_hub.hpp>
+#include <muster/observe/snapshot.hpp>
 
 extern "C" {
 struct pg_conn;  // of libpq, which only those need who use it
@@ -70,6 +71,7 @@ class MUSTER_API JobPoolHandle {
   EnqueueManyResult enqueue_with(pg_conn* connection, std::vector<EncodedJob> jobs) const;
   [[nodiscard]] JobPoolStatus status() const;
   [[nodiscard]] InstanceStatus instance_status(std::uint32_t index) const;
+  [[nodiscard]] PoolSnapshot snapshot() const;
   [[nodiscard]] WaitingJobs waiting(std::uint32_t index, const WaitingPage& page) const;
   void set_paused(std::optional<std::uint32_t> index, bool is_paused) const;
   JobCancelOutcome cancel(std::string_view id, const JobCancelOptions& options) const;
@@ -138,6 +140,10 @@ class JobClient {
     status.waiting = handle_.waiting(index, waiting);
     return status;
   }
+
+  // Figures as those of other pools, for graphs and alarms (docs/guides/exporting.md). Instances
+  // are its workers. All of it is of this process: those that share a store add up.
+  [[nodiscard]] PoolSnapshot snapshot() const { return handle_.snapshot(); }
 
   // What waits for an instance, oldest first, in pages.
   [[nodiscard]] WaitingJobs waiting(std::uint32_t index, const WaitingPage& page = {}) const {

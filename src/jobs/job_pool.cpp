@@ -61,6 +61,10 @@ InstanceStatus JobPoolHandle::instance_status(std::uint32_t index) const {
   return node_->instance_status(*pool_, index);
 }
 
+PoolSnapshot JobPoolHandle::snapshot() const {
+  return node_->snapshot(*pool_);
+}
+
 WaitingJobs JobPoolHandle::waiting(std::uint32_t index, const WaitingPage& page) const {
   return node_->waiting(*pool_, index, page);
 }

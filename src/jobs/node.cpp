@@ -31,6 +31,9 @@ std::set<JobSeq> set_of(const std::vector<JobSeq>& seqs) {
 // For what has ended to be settled, at the end. If the store cannot, it is run once more.
 constexpr std::chrono::seconds kLastSettlements{10};
 
+// For what is due by a schedule, and crowds.
+constexpr std::chrono::milliseconds kLookAtStore{100};
+
 }  // namespace
 
 std::vector<BadField> validate(const JobPoolSetup& setup) {
@@ -144,7 +147,7 @@ void JobNode::furnish(Pool& pool, const PoolRecord& record) {
   pool.clock_offset = clock_offset();
   pool.random = Random(static_cast<std::uint64_t>(record.number) + record.jobs);
   for (std::uint32_t index = 0; index < pool.concurrency; ++index) {
-    Instance& instance = pool.instances.emplace_back();
+    Instance& instance = pool.instances.emplace_back(clock_.now());
     instance.index = index;
     instance.is_held = shared_ == nullptr;
     instance.lane = Lane(pool.setup.order);
@@ -175,7 +178,7 @@ JobNode::Pool& JobNode::define(std::string_view name, JobPoolSetup setup) {
                    "must leave at most 65536 instances in all"});
   }
   if (!bad.empty()) throw InvalidArgument(std::move(bad));
-  auto pool = std::make_unique<Pool>(std::string(name), std::move(setup));
+  auto pool = std::make_unique<Pool>(std::string(name), std::move(setup), clock_.now());
   const PoolRecord record = store_->open_pool(name, pool->setup.concurrency);
   if (record.concurrency != pool->setup.concurrency) {
     MUSTER_LOG(LogLevel::warning, "pool \"" << name << "\" has concurrency " << record.concurrency
@@ -228,6 +231,9 @@ void JobNode::start() {
   if (is_started_.exchange(true, relaxed)) {
     throw InvalidArgument({"start()", "called twice", "must be called once"});
   }
+  if (stopping_.stop_requested()) {
+    throw InvalidArgument({"start()", "called", "must be called before stop()"});
+  }
   take_up_schedules();
   unsigned isolated = 0;
   for (const auto& [name, pool] : pools_) {
@@ -254,8 +260,9 @@ void JobNode::start() {
   if (shared_ != nullptr) watcher_ = std::thread([this] { watch(); });
   if (!has_threads) return;
   keepers_ = std::make_unique<ThreadPool>(
-      ThreadPoolOptions{.workers = 2, .start = Start::lazy, .thread_name = "keeper"});
+      ThreadPoolOptions{.workers = 3, .start = Start::lazy, .thread_name = "keeper"});
   (void)keepers_->every(options_.prune_every, [this] { prune(); });
+  (void)keepers_->every(kLookAtStore, [this] { tick_with_store(); });
   (void)keepers_->every(tick_every(), [this] { tick(); });
 }
 

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +34,7 @@
 #include <muster/jobs/job.hpp>
 #include <muster/jobs/job_pool_config.hpp>
 #include <muster/observe/notice_hub.hpp>
+#include <muster/observe/snapshot.hpp>
 #include <muster/sync/atomic.hpp>
 #include <muster/sync/mutex.hpp>
 #include <muster/thread_pool.hpp>
@@ -98,11 +98,12 @@ class JobNode final : private GroupCommit::Listener {
   // comes second waits for the first to end it.
   std::size_t stop(Time deadline);
 
-  // Clients: node_enqueue.cpp, node_clients.cpp
+  // Clients: node_enqueue.cpp, node_clients.cpp, node_figures.cpp
   EnqueueManyResult enqueue(Pool& pool, std::vector<EncodedJob> jobs, Durability durability);
   EnqueueManyResult enqueue_with(Pool& pool, pg_conn* connection, std::vector<EncodedJob> jobs);
   [[nodiscard]] JobPoolStatus status(const Pool& pool) const;
   [[nodiscard]] InstanceStatus instance_status(const Pool& pool, std::uint32_t index) const;
+  [[nodiscard]] PoolSnapshot snapshot(const Pool& pool) const;
   void set_paused(Pool& pool, std::optional<std::uint32_t> index, bool is_paused);
   JobCancelOutcome cancel(Pool& pool, std::string_view id, const JobCancelOptions& options);
   DrainOutcome drain(Pool& pool, const DrainOptions& options, Time deadline);
@@ -150,7 +151,7 @@ class JobNode final : private GroupCommit::Listener {
 
   // What has to be looked at now and then: node_ticking.cpp
   void take_up_schedules();
-  void run_schedules();
+  void tick_with_store();
   void run_schedule(Schedule& schedule, WallTime now);
   [[nodiscard]] Duration tick_every() const;
   void tick();
@@ -160,13 +161,12 @@ class JobNode final : private GroupCommit::Listener {
 
   // Sharing a store with other nodes: node_sharing.cpp
   void watch();
-  void beat();
+  bool beat();
   void take_arrivals();
   void add_arrivals(std::vector<SharedStore::Arrival> arrivals);
   void grant_wish(const SharedStore::CancelWish& wish);
   [[nodiscard]] SharedStore::Report report() const;
-  void take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
-                 const SharedStore::Standing& standing, bool knows_pauses);
+  void take_over(Pool& pool, const SharedStore::Standing& standing, std::uint64_t pauses);
   void release_partitions(Pool& pool);
   static void clear(Pool& pool, Instance& instance);
   void lose(Pool& pool, Instance& instance);
@@ -216,7 +216,6 @@ class JobNode final : private GroupCommit::Listener {
   void on_committed(const StoreBatch& batch) override;
   void on_lost(const StoreBatch& batch, const std::exception_ptr& why) override;
   void add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> inserted);
-
   void put_back(Pool& pool, std::uint32_t home, const WaitingJob& job);
   void let_wait(Pool& pool, std::uint32_t home, std::uint64_t term, JobSeq seq);
   std::optional<JobCancelOutcome> cancel_here(Pool& pool, JobSeq seq);

@@ -23,66 +23,11 @@ void check_index(const JobPoolState& pool, std::uint32_t index) {
 
 }  // namespace
 
-JobPoolStatus JobNode::status(const Pool& pool) const {
-  JobPoolStatus status{.concurrency = pool.concurrency};
-  std::vector<SharedStore::Seen> seen;
-  if (shared_ != nullptr) seen = shared_->look(pool.number);
-  for (std::uint32_t index = 0; index < pool.concurrency; ++index) {
-    const InstanceStatus& instance = status.instances.emplace_back(status_of(pool, index, seen));
-    status.total_pending += instance.pending;
-    status.total_processed += instance.processed;
-    status.hot_partitions += instance.has_hot_partition ? 1 : 0;
-  }
-  const MutexLock lock(pool.mutex);
-  status.total_dead = pool.dead;
-  status.total_retries = pool.retries;
-  return status;
-}
-
 InstanceStatus JobNode::instance_status(const Pool& pool, std::uint32_t index) const {
   check_index(pool, index);
   return status_of(
       pool, index,
       shared_ != nullptr ? shared_->look(pool.number) : std::vector<SharedStore::Seen>{});
-}
-
-// Of what is held elsewhere, as it was `seen`.
-InstanceStatus JobNode::status_of(const Pool& pool, std::uint32_t index,
-                                  const std::vector<SharedStore::Seen>& seen) const {
-  const MutexLock lock(pool.mutex);
-  const Instance& instance = pool.instances[index];
-  const auto other = std::ranges::find_if(
-      seen, [index](const SharedStore::Seen& each) { return each.figures.place.index == index; });
-  if (!instance.is_held && other != seen.end()) {
-    InstanceStatus status{.index = index,
-                          .instance_id = pool.instance_id(index),
-                          .pending = other->figures.pending,
-                          .processed = other->processed,
-                          .current_job = other->figures.current_job,
-                          .started_at = other->figures.started_at};
-    if (status.current_job) {
-      status.state = InstanceState::processing;
-    } else if (other->is_paused) {
-      status.state = InstanceState::paused;
-    }
-    return status;
-  }
-  InstanceStatus status{.index = index,
-                        .instance_id = pool.instance_id(index),
-                        .pending = instance.lane.size(),
-                        .processed = instance.processed,
-                        .has_hot_partition = instance.is_crowded};
-  if (instance.running != 0) {
-    status.state = InstanceState::processing;
-    status.current_job = instance.running_id;
-    status.started_at = instance.started_at;
-    const bool is_isolated = isolated_ && pool.setup.isolation == JobIsolation::process;
-    status.progress =
-        is_isolated ? isolated_->progress(instance.runner, instance.started_at) : instance.progress;
-  } else if (instance.is_paused || pool.is_paused) {
-    status.state = InstanceState::paused;
-  }
-  return status;
 }
 
 WaitingJobs JobNode::waiting(const Pool& pool, std::uint32_t index, const WaitingPage& page) const {
@@ -185,6 +130,7 @@ std::optional<JobCancelOutcome> JobNode::cancel_here(Pool& pool, JobSeq seq) {
       held = instance.lane.hold(seq);
       home = instance.index;
       if (!held) continue;
+      ++instance.owed;
       term = instance.term;
       holder = instance.holder;
       if (shared_ != nullptr) pool.taken[seq] = {home, term, held->version};
@@ -203,7 +149,10 @@ std::optional<JobCancelOutcome> JobNode::cancel_here(Pool& pool, JobSeq seq) {
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[home];
-    if (instance.term == term) (void)instance.lane.remove(seq);
+    if (instance.term == term) {
+      --instance.owed;
+      (void)instance.lane.remove(seq);
+    }
     instance.bodies.erase(seq);
     if (shared_ != nullptr) pool.forgotten_next.emplace_back(seq, term);
   }
@@ -246,6 +195,7 @@ void JobNode::let_wait(Pool& pool, std::uint32_t home, std::uint64_t term, JobSe
   {
     const MutexLock lock(pool.mutex);
     if (pool.instances[home].term != term) return;
+    --pool.instances[home].owed;
     pool.taken.erase(seq);
     pool.instances[home].lane.release(seq);
   }

@@ -15,12 +15,15 @@
 
 #include <muster/timer.hpp>
 
+#include "jobs/job_figures.hpp"
 #include "jobs/node.hpp"
 
 namespace muster {
 
 // One of a pool's lanes, and who runs it. Guarded by its pool's mutex.
 struct JobInstance {
+  explicit JobInstance(Time start) : figures(start) {}
+
   [[nodiscard]] bool may_run() const noexcept { return is_held && !is_leaving && !is_paused; }
 
   std::uint32_t index = 0;
@@ -43,6 +46,7 @@ struct JobInstance {
   Timer timer;                         // for that
   Time rests_until{};                  // for a limit of the pool
   bool is_crowded = false;             // and that was told
+  InstanceFigures figures;
 
   // The job at hand.
   JobSeq running = 0;  // 0: none
@@ -67,8 +71,8 @@ struct DeadNews {
 
 class JobPoolState {
  public:
-  JobPoolState(std::string pool_name, JobPoolSetup pool_setup)
-      : name(std::move(pool_name)), setup(std::move(pool_setup)) {}
+  JobPoolState(std::string pool_name, JobPoolSetup pool_setup, Time start)
+      : name(std::move(pool_name)), setup(std::move(pool_setup)), figures(start) {}
 
   // Fixed when it was defined.
   const std::string name;
@@ -89,8 +93,7 @@ class JobPoolState {
   std::uint32_t turn MUSTER_GUARDED_BY(mutex) = 0;           // whose is the next job without a key
   std::map<JobSeq, DeadNews> news MUSTER_GUARDED_BY(mutex);  // not in the store yet
   std::vector<DeadNews> untold MUSTER_GUARDED_BY(mutex);     // there are no workers
-  std::uint64_t dead MUSTER_GUARDED_BY(mutex) = 0;
-  std::uint64_t retries MUSTER_GUARDED_BY(mutex) = 0;
+  JobFigures figures MUSTER_GUARDED_BY(mutex);
   Random random MUSTER_GUARDED_BY(mutex){0};
   Duration clock_offset MUSTER_GUARDED_BY(mutex){};  // of the lanes' clock to the steady one
 
@@ -173,10 +176,10 @@ inline std::uint32_t home_of(const WaitingJob& job, std::uint32_t turn, std::uin
   return job.partition ? instance_of(*job.partition, instances) : instance_of_turn(turn, instances);
 }
 
-// The oldest first.
+// The oldest first, without what is in them.
 template <class Each>
 void each_dead_letter(Store& store, PoolNumber pool, const Each& each) {
-  Store::Page page{.limit = 1000};
+  Store::Page page{.limit = 1000, .with_contents = false};
   for (;;) {
     const std::vector<Store::FoundLetter> letters = store.dead_letters(pool, page);
     for (const Store::FoundLetter& found : letters) each(found);

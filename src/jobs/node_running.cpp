@@ -45,10 +45,11 @@ RetryOptions JobNode::retry_of(const Pool& pool) {
 
 // There may be something to do for it.
 void JobNode::wake(Pool& pool, std::uint32_t index) {
-  if (workers_ == nullptr || stopping_.stop_requested()) return;  // none yet, or run by hand
+  if (stopping_.stop_requested()) return;
   std::optional<std::uint32_t> called;
   {
     const MutexLock lock(pool.mutex);
+    if (!pool.is_started || workers_ == nullptr) return;  // not yet, or run by hand
     Instance& instance = pool.instances[index];
     if (!instance.is_awake && pool.may_start(instance)) {
       pool.set_awake(instance, true);
@@ -127,6 +128,12 @@ void JobNode::run_jobs(Pool& pool, std::uint32_t index) {
 // False: it has to wait.
 bool JobNode::run(Pool& pool, Taken& taken) {
   if (!get_ready(pool, taken)) return false;
+  {
+    const MutexLock lock(pool.mutex);
+    // What was due when it came has no time of its own.
+    const WallTime due = std::max(taken.job.run_at, taken.body.enqueued_at);
+    pool.figures.note_begun(taken.started_at - due, taken.home != taken.index);
+  }
   Ended ended = execute(pool, taken);
   store_->note_running(taken.runner, 0);
   end_attempt(pool, taken, std::move(ended));
@@ -142,6 +149,7 @@ std::size_t JobNode::run_due() {
   if (!is_started_.load(relaxed))
     throw InvalidArgument({"run_due()", "called", "must be called after start()"});
   tick();
+  tick_with_store();
   std::size_t count = 0;
   for (std::size_t before = 0;;) {
     for (const auto& [name, pool] : pools_) {

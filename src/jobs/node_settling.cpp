@@ -37,6 +37,9 @@ void JobNode::end_attempt(Pool& pool, Taken& taken, Ended ended) {
     }
     instance.running = 0;
     instance.running_id.clear();
+    const Time now = clock_.now();
+    instance.figures.note_attempt(instance.begun, now);
+    pool.figures.runs.record(now - instance.begun);
     is_settled_here = pool.instances[taken.home].term == taken.term && !ended.is_handed_back;
     return_to_lane(pool, taken, ended);
     if (is_settled_here) ++instance.unsettled;
@@ -63,7 +66,7 @@ void JobNode::return_to_lane(Pool& pool, const Taken& taken, const Ended& ended)
   } else {
     again.attempts = static_cast<std::uint16_t>(taken.after.attempts);
     again.run_at = taken.after.run_at;
-    ++pool.retries;
+    ++pool.instances[taken.index].figures.retries;
   }
   home.lane.retry(again);
   pool.taken.erase(again.seq);
@@ -91,6 +94,7 @@ void JobNode::settle(Pool& pool, const Taken& taken, Ended ended) {
     settlement.error = AttemptError{
         .attempt = error.attempt, .kind = error.kind, .what = error.what, .failed_at = now};
   }
+  if (taken.after.state == JobState::dead) settlement.id = taken.body.id;
   if (taken.after.state == JobState::dead && pool.setup.on_dead_letter) {
     const MutexLock lock(pool.mutex);
     pool.news.emplace(taken.job.seq, DeadNews{.event = taken.body.event,
@@ -193,11 +197,17 @@ void JobNode::on_settled(std::span<const Settlement> settlements,
 void JobNode::note_settled(Pool& pool, const Settlement& settlement, bool is_settled) {
   pool.mutex.is_held();
   Instance& instance = pool.instances[settlement.place.index];
-  if (is_settled && settlement.state != JobState::available) ++instance.processed;
+  if (is_settled && settlement.state != JobState::available) {
+    ++instance.processed;
+    ++instance.figures.ended;
+  }
+  if (is_settled && settlement.state == JobState::completed) ++pool.figures.completed;
   if (is_settled && settlement.state == JobState::dead) {
-    ++pool.dead;
+    ++pool.figures.dead;
+    ++instance.figures.dead;
     notices_.tell([&] {
       return DeadLettered{.name = pool.name,
+                          .id = settlement.id,
                           .what = settlement.error ? settlement.error->what : "",
                           .attempts = settlement.attempts};
     });

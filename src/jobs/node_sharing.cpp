@@ -46,7 +46,7 @@ void JobNode::watch() {
       const Time now = real_clock().now();
       if (now >= next_beat || beats_soon_.exchange(false, relaxed)) {  // relaxed: a hint
         next_beat = now + shared_->beat_every();
-        beat();
+        if (!beat()) next_beat = now + kLongestPause;
       }
       const Time before = real_clock().now();
       take_arrivals();
@@ -81,12 +81,12 @@ SharedStore::Report JobNode::report() const {
     report.pools.push_back({pool->number, pool->concurrency});
     const MutexLock lock(pool->mutex);
     for (const Instance& instance : pool->instances) {
-      if (!instance.is_held) continue;
       const InstancePlace place{pool->number, instance.index};
       if (instance.is_leaving && instance.owed == 0) {
         report.released.push_back(place);
         continue;
       }
+      if (!instance.is_held) continue;
       SharedStore::Figures& figures = report.figures.emplace_back();
       figures.place = place;
       figures.pending = instance.lane.size();
@@ -98,7 +98,9 @@ SharedStore::Report JobNode::report() const {
   return report;
 }
 
-void JobNode::beat() {
+// False: it is to be done again soon, since a pool has to wait for the store, or for others that
+// are at an instance that nobody has. Other pools need not wait for that.
+bool JobNode::beat() {
   const SharedStore::Report said = report();
   for (const InstancePlace& place : said.released) {
     Pool& pool = pool_of(place.pool);
@@ -111,28 +113,29 @@ void JobNode::beat() {
     pauses[pool->number] = pool->pauses;
   }
   const SharedStore::Standing standing = shared_->beat(said);
-  std::map<PoolNumber, std::vector<SharedStore::Held>> held;
-  for (const SharedStore::Held& each : standing.held) held[each.place.pool].push_back(each);
-  const bool is_other = std::exchange(held_as_, standing.node) != standing.node;
-  for (const auto& [name, pool] : pools_) {
-    if (is_other) {
+  if (std::exchange(held_as_, standing.node) != standing.node) {
+    for (const auto& [name, pool] : pools_) {
       const MutexLock lock(pool->mutex);
       for (Instance& instance : pool->instances) lose(*pool, instance);
     }
-    bool knows_pauses = false;
-    {
-      const MutexLock lock(pool->mutex);
-      knows_pauses = pool->pauses == pauses[pool->number];
+  }
+  bool is_well = !standing.is_short;
+  for (const auto& [name, pool] : pools_) {
+    try {
+      take_over(*pool, standing, pauses[pool->number]);
+      if (pool->setup.when_dead == DeadLetterEffect::block) release_partitions(*pool);
+    } catch (const StoreFailure& failure) {
+      is_well = false;
+      MUSTER_LOG(LogLevel::error, "pool \"" << name << "\" has to wait: " << failure.what());
     }
-    take_over(*pool, held[pool->number], standing, knows_pauses);
     std::vector<std::stop_source> lost;
     {
       const MutexLock lock(pool->mutex);
       lost.swap(pool->lost);
     }
     request_all(lost);
-    if (pool->setup.when_dead == DeadLetterEffect::block) release_partitions(*pool);
   }
+  return is_well;
 }
 
 // Whose dead letters others have discarded, or are not kept any longer. Not as long as the store
@@ -163,16 +166,18 @@ void JobNode::release_partitions(Pool& pool) {
   for (std::uint32_t index = 0; index < pool.concurrency; ++index) wake(pool, index);
 }
 
-// What it holds now, and did not before, or no longer.
-void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
-                        const SharedStore::Standing& standing, bool knows_pauses) {
+// What it holds now, and did not before, or no longer. `pauses`: how many there had been when the
+// store was asked; if there were more since, what it said of them is old.
+void JobNode::take_over(Pool& pool, const SharedStore::Standing& standing, std::uint64_t pauses) {
   std::set<std::uint32_t> gained;
   {
     const MutexLock lock(pool.mutex);
+    const bool knows_pauses = pool.pauses == pauses;
     const bool is_paused = std::ranges::find(standing.paused, pool.number) != standing.paused.end();
     if (knows_pauses) pool.is_paused = is_paused;
     std::set<std::uint32_t> ours;
-    for (const SharedStore::Held& each : held) {
+    for (const SharedStore::Held& each : standing.held) {
+      if (each.place.pool != pool.number) continue;
       if (each.place.index >= pool.instances.size()) continue;  // there were more once
       ours.insert(each.place.index);
       Instance& instance = pool.instances[each.place.index];
@@ -186,8 +191,9 @@ void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
         beats_soon_.store(true, relaxed);  // relaxed: a hint
       }
       if (instance.is_held) continue;
-      gained.insert(each.place.index);
       instance.holder = standing.node;
+      if (instance.is_leaving) continue;  // others are to have it: it need not be loaded for that
+      gained.insert(each.place.index);
       instance.processed = each.processed;
       instance.careful = each.is_suspect ? kCarefulJobs : 0;
       ++instance.term;
@@ -196,19 +202,25 @@ void JobNode::take_over(Pool& pool, const std::vector<SharedStore::Held>& held,
       if (!ours.contains(instance.index)) lose(pool, instance);
     }
   }
+  std::exception_ptr failure;
   if (!gained.empty()) {
     try {
       load(pool, gained, {standing.interrupted.begin(), standing.interrupted.end()});
     } catch (...) {  // the next beat tells whose they are then
-      const MutexLock lock(pool.mutex);
-      for (const std::uint32_t index : gained) lose(pool, pool.instances[index]);
-      throw;
+      failure = std::current_exception();
     }
     const MutexLock lock(pool.mutex);
-    for (const std::uint32_t index : gained) pool.instances[index].is_held = true;
+    for (const std::uint32_t index : gained) {
+      if (failure) {
+        lose(pool, pool.instances[index]);
+      } else {
+        pool.instances[index].is_held = true;
+      }
+    }
   }
   pool.changed.notify_all();
   for (std::uint32_t index = 0; index < pool.concurrency; ++index) wake(pool, index);
+  if (failure) std::rethrow_exception(failure);
 }
 
 void JobNode::clear(Pool& pool, Instance& instance) {

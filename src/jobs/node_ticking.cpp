@@ -17,8 +17,6 @@ namespace {
 constexpr std::chrono::milliseconds kShortestTick{5};
 constexpr std::chrono::milliseconds kLongestTick{500};
 
-constexpr std::chrono::milliseconds kScheduleTick{100};
-
 // A share of the shortest timeout.
 constexpr int kTicksPerTimeout = 20;
 
@@ -62,7 +60,8 @@ void JobNode::take_up_schedules() {
   }
 }
 
-void JobNode::run_schedules() {
+// What may have to wait for the store. Timeouts must not wait for that.
+void JobNode::tick_with_store() {
   const WallTime now = wall_now();
   for (Schedule& schedule : schedules_) {
     try {
@@ -72,6 +71,7 @@ void JobNode::run_schedules() {
                  "schedule \"" << schedule.name << "\" has to wait: " << failure.what());
     }
   }
+  for (const auto& [name, pool] : pools_) look_at_crowds(*pool);
 }
 
 // Another node may have been first: then the id is taken, and nothing happens. If the clock was
@@ -96,7 +96,6 @@ void JobNode::run_schedule(Schedule& schedule, WallTime now) {
 Duration JobNode::tick_every() const {
   Duration shortest = kLongestTick;
   for (const auto& [name, pool] : pools_) {
-    if (!schedules_.empty()) shortest = std::min<Duration>(shortest, kScheduleTick);
     const JobPoolSetup& setup = pool->setup;
     if (setup.timeout) shortest = std::min(shortest, *setup.timeout / kTicksPerTimeout);
     if (setup.isolation == JobIsolation::none) continue;
@@ -108,8 +107,6 @@ Duration JobNode::tick_every() const {
 void JobNode::tick() {
   follow_clock();
   for (const auto& [name, pool] : pools_) end_late_jobs(*pool);
-  run_schedules();  // which may have to wait for the store
-  for (const auto& [name, pool] : pools_) look_at_crowds(*pool);
 }
 
 void JobNode::end_late_jobs(Pool& pool) {

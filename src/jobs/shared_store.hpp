@@ -55,6 +55,7 @@ class SharedStore {
     std::vector<Held> held = {};
     std::vector<PoolNumber> paused = {};
     std::vector<JobSeq> interrupted = {};  // were run by nodes that died, and not settled since
+    bool is_short = false;                 // others were at what it should have had, too
   };
 
   // Says that we live, takes what is free or was held by the dead, and tells how things are.

@@ -61,6 +61,7 @@ struct InstancePlace {
 // The end of an attempt.
 struct Settlement {
   JobSeq seq = 0;
+  std::string id = {};  // of a dead letter, to tell of it
   JobState state = JobState::completed;
   unsigned attempts = 0;  // that have failed
   WallTime at{};          // when it ended; of a job that is tried again, when it may
@@ -249,6 +250,7 @@ class Store {
   struct Page {
     JobSeq after = 0;  // those with a larger seq
     std::size_t limit = 100;
+    bool with_contents = true;  // dead letters: with their events and errors
   };
   struct FoundLetter {
     JobSeq seq = 0;

@@ -1,4 +1,5 @@
 // job_figures_test.cpp: the figures that handlers, hooks and status are told.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -90,6 +91,57 @@ TEST_P(JobFiguresTest, WhoIsToldOfADeadLetterKnowsWhenAndWhereItFailed) {
   EXPECT_EQ(told->enqueued_at, letter.enqueued_at);
   EXPECT_EQ(told->failed_at, letter.failed_at);
   EXPECT_GT(told->failed_at, told->enqueued_at);
+}
+
+TEST_P(JobFiguresTest, ASnapshotTellsWhatThisProcessDoes) {
+  Door door;
+  Config config = noting();
+  config.concurrency = 2;
+  config.retry = at_once(2);
+  config.execute = [&](JobContext&, const Note& note) {
+    if (note.number == 0) throw std::runtime_error("no");
+    door.wait();
+  };
+  const auto client = jobs_->define<Note>("notes", config);
+  NoticeStream notices = jobs_->subscribe();
+  jobs_->start();
+  client.enqueue({.id = "bad", .event = {"x", 0}, .partition_key = "k"});
+  ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  const std::optional<Notice> notice = notices.next(10s);
+  ASSERT_TRUE(notice);
+  const DeadLettered news = std::get<DeadLettered>(notice->news);
+  EXPECT_EQ(news, (DeadLettered{.name = "notes", .id = "bad", .what = "no", .attempts = 2}));
+  for (int i = 0; i < 3; ++i) {
+    client.enqueue({.id = std::to_string(i), .event = {"x", 1}, .partition_key = "k"});
+  }
+  const Time deadline = real_clock().now() + 10s;
+  const auto is_busy = [](const PoolSnapshot::Worker& worker) { return worker.active == 1; };
+  PoolSnapshot seen = client.snapshot();
+  while (std::ranges::none_of(seen.workers, is_busy) && real_clock().now() < deadline) {
+    seen = client.snapshot();
+  }
+  ASSERT_EQ(seen.workers.size(), 2U);
+  const PoolSnapshot::Worker& one = *std::ranges::find_if(seen.workers, is_busy);
+  EXPECT_EQ(one.state, WorkerState::busy);
+  EXPECT_EQ(one.queued, 2U) << "all have one key";
+  EXPECT_EQ(one.completed, 1U);
+  EXPECT_EQ(one.failed, 1U);
+  EXPECT_EQ(seen.queue.size, 2U);
+  EXPECT_EQ(seen.tasks.failed, 1U);
+  EXPECT_EQ(seen.tasks.succeeded, 0U);
+  std::this_thread::sleep_for(20ms);
+  door.open();
+  ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
+  seen = client.snapshot();
+  EXPECT_EQ(seen.tasks.succeeded, 3U);
+  EXPECT_EQ(seen.queue.size, 0U);
+  EXPECT_EQ(seen.queue.enqueued, 5U) << "a retry counts";
+  EXPECT_EQ(seen.queue.dequeued, 5U);
+  EXPECT_EQ(seen.latency.run.count(), 5U);
+  EXPECT_GE(seen.latency.run.sum(), 20ms);
+  EXPECT_GE(seen.latency.queue_wait.sum(), 40ms) << "two waited for the first";
+  EXPECT_GT(seen.throughput.tasks_per_second, 0);
+  EXPECT_EQ(seen.scaling.current, 2U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, JobFiguresTest,

@@ -31,7 +31,8 @@ struct EnqueueOptions {
   std::optional<Duration> delay = {};
 
   // The same id is accepted again so long after it was enqueued, if its job is over by then and is
-  // no dead letter. From 0 to JobsOptions::keep_ids; unset: as long as its record is kept.
+  // no dead letter. From 0 to the longer of JobsOptions::keep_ids and keep_completed; unset: as
+  // long as its record is kept.
   std::optional<Duration> unique_for = {};
 };
 

@@ -91,6 +91,8 @@ struct InstanceStatus {
   InstanceState state = InstanceState::idle;
   std::uint64_t pending = 0;
   std::uint64_t processed = 0;  // since there is the store
+  std::uint64_t retries = 0;    // of its jobs, since the pool was defined by this process
+  std::uint64_t dead = 0;       // likewise
   std::optional<std::string> current_job = {};
   std::optional<WallTime> started_at = {};  // of that
   JobProgress progress = {};                // of that
@@ -103,8 +105,8 @@ struct JobPoolStatus {
   std::vector<InstanceStatus> instances = {};
   std::uint64_t total_pending = 0;
   std::uint64_t total_processed = 0;
-  std::uint64_t total_dead = 0;      // since the pool was defined by this process
-  std::uint64_t total_retries = 0;   // likewise
+  std::uint64_t total_retries = 0;   // since the pool was defined by this process
+  std::uint64_t total_dead = 0;      // likewise
   std::uint32_t hot_partitions = 0;  // instances that have one, of this process
 };
 

@@ -257,7 +257,7 @@ TEST_F(JobNodesTest, WhoseLoadHasFailedForgetsWhatItHasReadWhenAnotherHasIt) {
     return made;
   };
   (void)node(1).client.enqueue({.id = "a"});
-  (void)ask("ALTER TABLE muster.failure RENAME TO hidden");
+  (void)ask("ALTER TABLE muster.ended RENAME TO hidden");
   const Node& first = started_blocking();
   ASSERT_TRUE(are_shares("1")) << shares();
   const std::string beat = ask("SELECT beat FROM muster.node WHERE pools <> '{}'");
@@ -267,10 +267,32 @@ TEST_F(JobNodesTest, WhoseLoadHasFailedForgetsWhatItHasReadWhenAnotherHasIt) {
   ASSERT_TRUE(are_shares("0,1")) << shares();
   (void)ask(
       "UPDATE muster.node SET dead = true WHERE number = (SELECT node FROM muster.instance);"
-      " UPDATE muster.instance SET node = NULL; ALTER TABLE muster.hidden RENAME TO failure");
+      " UPDATE muster.instance SET node = NULL; ALTER TABLE muster.hidden RENAME TO ended");
   EXPECT_EQ(second.client.drain(kLong), DrainOutcome::drained);
   EXPECT_EQ(first.client.drain(kSoon), DrainOutcome::drained);
   expect_each_once(1);
+}
+
+// One pool's dead letters cannot be looked at, and the node is given up meanwhile: what it holds of
+// the other pool it holds as somebody new.
+TEST_F(JobNodesTest, APoolThatCannotBeLoadedHoldsUpNoOther) {
+  Config blocking = config(1);
+  blocking.when_dead = DeadLetterEffect::block;
+  Jobs jobs = Jobs::open(url_, {.lease = kLease});
+  const auto first = jobs.define<Note>("a", blocking);
+  const auto second = jobs.define<Note>("b", config(1));
+  (void)first.enqueue({.id = "a"});
+  EXPECT_EQ(ask("ALTER TABLE muster.ended RENAME TO hidden"), "");
+  jobs.start();
+  (void)second.enqueue({.id = "b"});
+  EXPECT_EQ(second.drain(kSoon), DrainOutcome::drained);
+  EXPECT_EQ(ask("UPDATE muster.node SET dead = true; UPDATE muster.instance SET node = NULL"), "");
+  (void)second.enqueue({.id = "c"});  // which finds out
+  EXPECT_TRUE(has_begun("c"));
+  EXPECT_EQ(begun_.count("a"), 0U);
+  EXPECT_EQ(ask("ALTER TABLE muster.hidden RENAME TO ended"), "");
+  EXPECT_EQ(first.drain(kLong), DrainOutcome::drained);
+  EXPECT_EQ(second.drain(kLong), DrainOutcome::drained);
 }
 
 TEST_F(JobNodesTest, ManyMayOpenAnEmptyDatabaseAtOnce) {

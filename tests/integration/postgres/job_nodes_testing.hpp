@@ -43,6 +43,14 @@ class Stranger {
     return text;
   }
 
+  // How many have come since it was last asked; PostgreSQL sends them before the next answer.
+  std::size_t notices() const {
+    (void)ask("SELECT 1");
+    std::size_t count = 0;
+    for (; PGnotify* const notice = PQnotifies(connection_); ++count) PQfreemem(notice);
+    return count;
+  }
+
  private:
   PGconn* const connection_;
 };

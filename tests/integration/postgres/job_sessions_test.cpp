@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -54,6 +55,56 @@ TEST_F(JobSessionsTest, WhatIsSyncedIsSoWhateverTheDatabasePrefers) {
           << setting << " at " << url;
     }
   }
+}
+
+TEST_F(JobSessionsTest, ManyJobsAreOneHint) {
+  const Node client(url_, config(2), {.lease = kLease});
+  (void)client.client.enqueue({.id = "first"});  // opens its connections
+  const Stranger listener(url_);
+  EXPECT_EQ(listener.ask("LISTEN muster"), "");
+  std::vector<Enqueue> many;
+  for (int i = 0; i < 1000; ++i) many.push_back({.id = std::to_string(i)});
+  EXPECT_EQ(client.client.enqueue_many(many).enqueued, 1000U);
+  EXPECT_EQ(listener.notices(), 1U);
+  (void)client.client.enqueue_many(many);
+  EXPECT_EQ(listener.notices(), 1U);
+}
+
+// As by somebody who cancels a job there, at that moment.
+TEST_F(JobSessionsTest, AnInstanceThatIsLockedIsTakenWhenItIsNot) {
+  Node& late = node(2, {.lease = 1h});
+  (void)late.client.enqueue({.id = "a"});
+  const Stranger stranger(url_);
+  EXPECT_EQ(stranger.ask("BEGIN; SELECT number FROM muster.instance WHERE number = 0 FOR UPDATE"),
+            "0");
+  late.jobs.start();
+  EXPECT_TRUE(are_shares("1", kLong)) << shares();
+  EXPECT_EQ(stranger.ask("COMMIT"), "");
+  EXPECT_TRUE(are_shares("2", kLong)) << shares();
+}
+
+// The schedule's time is noted behind its job: that waits for a stranger's lock.
+TEST_F(JobSessionsTest, AJobTimesOutAlsoWhileAScheduleWaitsForTheStore) {
+  const auto start = [this]() -> Node& {
+    Config impatient = config(2);
+    impatient.timeout = 200ms;
+    impatient.retry = at_once(1);
+    Node& made = *nodes_.emplace_back(
+        std::make_unique<Node>(url_, impatient, JobsOptions{.lease = kLease, .store_timeout = 5s}));
+    made.jobs.schedule<Note>("plan", {.pool = "notes", .cron = "* * * * *", .event = {}});
+    made.jobs.start();
+    return made;
+  };
+  close(start());
+  EXPECT_EQ(ask("UPDATE muster.memo SET number = number - 600 * 1000000000::bigint"), "");
+  const Stranger stranger(url_);
+  EXPECT_EQ(stranger.ask("BEGIN; LOCK TABLE muster.memo IN SHARE MODE"), "");
+  const Node& node = start();
+  EXPECT_TRUE(eventually(
+      [&] { return ask("SELECT count(*) FROM muster.job WHERE id LIKE 'plan@%'") != "0"; }));
+  (void)node.client.enqueue({.id = "a", .event = {"stubborn", 1}});
+  EXPECT_TRUE(eventually([&] { return node.client.status().total_dead == 1; }, kSoon));
+  EXPECT_EQ(stranger.ask("COMMIT"), "");
 }
 
 // Nobody else uses its connections.

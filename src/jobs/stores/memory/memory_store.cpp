@@ -177,12 +177,13 @@ std::vector<Store::FoundLetter> MemoryStore::dead_letters(PoolNumber pool, const
     if (job.pool != pool || job.record.state != JobState::dead) continue;
     letters.push_back({.seq = seq,
                        .letter = {.id = job.record.id,
-                                  .event = job.event.value_or(""),
                                   .partition_key = job.record.key,
                                   .priority = job.record.priority,
                                   .enqueued_at = job.record.enqueued_at,
-                                  .failed_at = job.record.at,
-                                  .errors = job.errors}});
+                                  .failed_at = job.record.at}});
+    if (!page.with_contents) continue;
+    letters.back().letter.event = job.event.value_or("");
+    letters.back().letter.errors = job.errors;
   }
   return letters;
 }

@@ -195,10 +195,15 @@ std::vector<Store::FoundLetter> PostgresStore::dead_letters(PoolNumber pool, con
   renew_lease();
   const MutexLock lock(reading_);
   const Rows rows = reader_.ask(
-      "SELECT seq, priority, enqueued_at, at, id, key, coalesce(event, '') FROM muster.ended"
+      "SELECT seq, priority, enqueued_at, at, id, key,"
+      " CASE WHEN $4::boolean THEN coalesce(event, '') ELSE '' END FROM muster.ended"
       " JOIN muster.job USING(seq) WHERE ended.pool = $1 AND seq > $2 AND state = 2"
       " ORDER BY seq LIMIT $3",
-      Parameters().add(pool).add(page.after).add(static_cast<std::int64_t>(page.limit)));
+      Parameters()
+          .add(pool)
+          .add(page.after)
+          .add(static_cast<std::int64_t>(page.limit))
+          .add(std::string_view(page.with_contents ? "t" : "f")));
   std::vector<FoundLetter> letters;
   std::vector<std::int64_t> seqs;
   std::map<JobSeq, std::size_t> places;
@@ -213,6 +218,7 @@ std::vector<Store::FoundLetter> PostgresStore::dead_letters(PoolNumber pool, con
                                   .enqueued_at = as_time(rows.integer(row, 2)),
                                   .failed_at = as_time(rows.integer(row, 3))}});
   }
+  if (!page.with_contents) return letters;
   for (auto& [seq, error] : errors_of(seqs)) {
     letters[places.at(seq)].letter.errors.push_back(std::move(error));
   }

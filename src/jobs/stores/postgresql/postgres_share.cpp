@@ -258,12 +258,19 @@ void PostgresStore::take_share(PoolNumber pool, bool is_stopping, Standing& stan
   const std::int64_t share = concurrency / nodes + (rank < concurrency % nodes ? 1 : 0);
   const std::int64_t missing = share - facts.integer(0, 3);
   if (missing > 0 && !is_stopping) {
-    (void)watcher_.run(
+    const Rows taken = watcher_.run(
         "UPDATE muster.instance SET node = $2 WHERE pool = $1 AND number IN"
         " (SELECT number FROM muster.instance WHERE pool = $1 AND node IS NULL AND number < $3"
         " ORDER BY number LIMIT $4 FOR UPDATE SKIP LOCKED)"
         " AND EXISTS (SELECT FROM muster.node WHERE number = $2 AND NOT dead)",
         Parameters().add(pool).add(node).add(concurrency).add(missing));
+    if (static_cast<std::int64_t>(taken.touched()) < missing) {
+      const Rows left = watcher_.run(
+          "SELECT EXISTS (SELECT FROM muster.instance"
+          " WHERE pool = $1 AND node IS NULL AND number < $2)",
+          Parameters().add(pool).add(concurrency));
+      standing.is_short = standing.is_short || left.boolean(0, 0);
+    }
   }
   const Rows held = watcher_.run(
       "SELECT number, paused, processed, suspect FROM muster.instance"
@@ -295,10 +302,10 @@ void PostgresStore::leave() noexcept {
         Query{"SELECT pg_notify('muster', $1)",
               Parameters().add(std::string_view(std::to_string(node) + kNodesChanged))}};
     (void)writer_.run_all(queries);
-    node_.store(0, relaxed);  // relaxed: written under the lock only
   } catch (const std::exception& error) {
     MUSTER_LOG(LogLevel::warning, "others have to wait for this node's lease: " << error.what());
   }
+  node_.store(0, relaxed);  // whoever enqueues from here on does not renew that lease
 }
 
 }  // namespace muster

@@ -78,11 +78,12 @@ std::vector<Store::FoundLetter> SqliteStore::dead_letters(PoolNumber pool, const
     FoundLetter& found =
         letters.emplace_back(FoundLetter{.seq = row.integer(0),
                                          .letter = {.id = row.text(4),
-                                                    .event = row.text(6),
                                                     .partition_key = row.optional_text(5),
                                                     .priority = static_cast<int>(row.integer(1)),
                                                     .enqueued_at = as_time(row.integer(2)),
                                                     .failed_at = as_time(row.integer(3))}});
+    if (!page.with_contents) continue;
+    found.letter.event = row.text(6);
     found.letter.errors = errors_of(*reader_, found.seq);
   }
   return letters;
