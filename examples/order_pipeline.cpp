@@ -8,16 +8,19 @@
 // again: it goes on where it stopped.
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
+#include <iomanip>
 #include <iostream>
+#include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <boost/describe.hpp>
@@ -143,18 +146,25 @@ struct Shop {
   muster::JobClient<Order> mails;
 };
 
-void print_pool(const char* name, const muster::JobPoolStatus& pool) {
-  std::printf("\n%-12s %-11s %-14s %-10s %8s %8s   retries %llu, dead letters %llu\033[K\n", name,
-              "", "job", "", "done", "waiting", static_cast<unsigned long long>(pool.total_retries),
-              static_cast<unsigned long long>(pool.total_dead));
-  for (const muster::InstanceStatus& instance : pool.instances) {
-    std::printf("%-12s %-11s %-14s %-10s %8llu %8llu\033[K\n", instance.instance_id.c_str(),
-                std::string(to_string(instance.state)).c_str(),
-                instance.current_job.value_or("").c_str(), instance.progress.text.c_str(),
-                static_cast<unsigned long long>(instance.processed),
-                static_cast<unsigned long long>(instance.pending));
+// How fast counts grow, from look to look.
+class Speed {
+ public:
+  void begin_look() {
+    seconds_ = std::chrono::duration<double>(Clock::now() - last_).count();
+    last_ = Clock::now();
   }
-}
+
+  // Per second; 0 at the first look.
+  double of(const std::string& name, std::uint64_t count) {
+    const auto [before, is_first] = counts_.try_emplace(name, count);
+    return static_cast<double>(count - std::exchange(before->second, count)) / seconds_;
+  }
+
+ private:
+  Clock::time_point last_ = Clock::now();
+  double seconds_ = 1;
+  std::map<std::string, std::uint64_t> counts_;
+};
 
 // The whole picture on a terminal, a line elsewhere.
 class Display {
@@ -162,41 +172,58 @@ class Display {
   explicit Display(std::string store) : store_(std::move(store)) {}
 
   void show(const Shop& shop) {
-    const muster::JobPoolStatus orders = shop.orders.status();
-    const muster::JobPoolStatus shipping = shop.shipping.status();
-    const muster::JobPoolStatus mails = shop.mails.status();
-    const std::uint64_t done =
-        orders.total_processed + shipping.total_processed + mails.total_processed;
-    const std::uint64_t waiting =
-        orders.total_pending + shipping.total_pending + mails.total_pending;
-    const double seconds = std::chrono::duration<double>(Clock::now() - last_).count();
-    const double rate = static_cast<double>(done - done_) / seconds;
-    const bool is_first = done_ == 0;
-    done_ = done;
-    last_ = Clock::now();
-    if (!is_terminal_) {
-      std::printf("%llu jobs done, %llu wait, %llu retries, %llu dead letters, %.0f jobs/s\n",
-                  static_cast<unsigned long long>(done), static_cast<unsigned long long>(waiting),
-                  static_cast<unsigned long long>(orders.total_retries),
-                  static_cast<unsigned long long>(orders.total_dead), is_first ? 0.0 : rate);
-      std::fflush(stdout);
-      return;
+    const muster::JobPoolStatus pools[] = {shop.orders.status(), shop.shipping.status(),
+                                           shop.mails.status()};
+    muster::JobPoolStatus all;
+    for (const muster::JobPoolStatus& pool : pools) {
+      all.total_processed += pool.total_processed;
+      all.total_pending += pool.total_pending;
+      all.total_retries += pool.total_retries;
+      all.total_dead += pool.total_dead;
     }
-    std::printf("\033[H\033[J%s   %.0f jobs/s   Ctrl-C ends, kill -9 %d does no harm\033[K\n",
-                store_.c_str(), is_first ? 0.0 : rate, getpid());
-    print_pool("orders", orders);
-    print_pool("shipping", shipping);
-    print_pool("mails", mails);
-    std::fflush(stdout);
+    speed_.begin_look();
+    const double rate = speed_.of("all", all.total_processed);
+    if (is_terminal_) {
+      std::cout << "\033[H\033[J";
+      say(store_, "   ", std::lround(rate), " jobs/s   Ctrl-C ends, kill -9 ", getpid(),
+          " does no harm\n");
+      say_columns("instance", "state", "job", "at", "done", "waiting", "retries", "dead", "jobs/s");
+      for (const muster::JobPoolStatus& pool : pools) say_pool(pool);
+    } else {
+      say(all.total_processed, " jobs done, ", all.total_pending, " wait, ", all.total_retries,
+          " retries, ", all.total_dead, " dead letters, ", std::lround(rate), " jobs/s");
+    }
+    std::cout << std::flush;
   }
 
   [[nodiscard]] std::chrono::milliseconds pace() const { return is_terminal_ ? 250ms : 1000ms; }
 
  private:
+  template <class... Words>
+  static void say(const Words&... words) {
+    (std::cout << ... << words) << '\n';
+  }
+
+  template <class... Figures>
+  static void say_columns(const std::string& name, std::string_view state, const std::string& job,
+                          const std::string& at, const Figures&... figures) {
+    std::cout << std::left << std::setw(12) << name << std::setw(12) << state << std::setw(14)
+              << job << std::setw(10) << at << std::right;
+    ((std::cout << std::setw(9) << figures), ...) << '\n';
+  }
+
+  void say_pool(const muster::JobPoolStatus& pool) {
+    for (const muster::InstanceStatus& each : pool.instances) {
+      say_columns(each.instance_id, to_string(each.state), each.current_job.value_or(""),
+                  each.progress.text, each.processed, each.pending, each.retries, each.dead,
+                  std::lround(speed_.of(each.instance_id, each.processed)));
+    }
+    std::cout << '\n';
+  }
+
   const std::string store_;
   const bool is_terminal_ = isatty(STDOUT_FILENO) == 1;
-  std::uint64_t done_ = 0;
-  Clock::time_point last_ = Clock::now();
+  Speed speed_;
 };
 
 void run(const Arguments& arguments) {
@@ -211,7 +238,8 @@ void run(const Arguments& arguments) {
   Customers customers(shop.orders);
   Display display(arguments.store);
   std::cout << shop.orders.status().total_processed << " orders done before, "
-            << shop.orders.status().total_pending << " wait" << std::endl;
+            << shop.orders.status().total_pending << " wait; "
+            << shop.orders.dead_letters(1000).size() << " dead letters" << std::endl;
   jobs.start();
   const Clock::time_point end = Clock::now() + arguments.time;
   Clock::time_point next_look = Clock::now() + display.pace();
