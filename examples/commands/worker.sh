@@ -7,7 +7,8 @@
 #
 # A task is a function: it reads the payload from its standard input, writes the result to its
 # standard output, and fails with a status other than 0. What it writes to standard error goes to
-# the pool's log. See docs/guides/command_workers.md.
+# the pool's `on_output`, or to the standard error of the pool's program if there is none.
+# See docs/guides/command_workers.md.
 
 task_echo() { cat; }
 task_upper() { tr '[:lower:]' '[:upper:]'; }
