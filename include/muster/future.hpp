@@ -50,8 +50,11 @@ struct ContinuationResult<void, F> {
   using Type = std::invoke_result_t<F&>;
 };
 
+// Whom cancel() of a continuation calls off: only itself, or what it waits for, and so both.
+enum class Cancels { itself, both };
+
 // A task that waits for another's result.
-template <class T, class F>
+template <class T, class F, Cancels kCancels = Cancels::itself>
 class Continuation final : public FutureState<typename ContinuationResult<T, F>::Type>,
                            public FutureCallback {
  public:
@@ -82,6 +85,11 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
     before_->attend(goal, deadline);
   }
   void stir() noexcept override { before_->stir(); }
+
+  bool cancel() override {
+    if constexpr (kCancels == Cancels::both) return before_->cancel();
+    return FutureState<Result>::cancel();
+  }
 
  private:
   void run() noexcept override {
@@ -115,9 +123,9 @@ class Continuation final : public FutureState<typename ContinuationResult<T, F>:
   std::optional<F> f_;
 };
 
-template <class T, class F>
+template <Cancels kCancels = Cancels::itself, class T, class F>
 auto continue_with(FutureRef<FutureState<T>> before, ExecutorId home, F&& f) {
-  using Next = Continuation<T, std::decay_t<F>>;
+  using Next = Continuation<T, std::decay_t<F>, kCancels>;
   auto* const next = new Next(std::move(before), home, std::forward<F>(f));
   Future<typename Next::Result> future{FutureRef<FutureState<typename Next::Result>>(next)};
   next->begin();

@@ -66,7 +66,7 @@ class MUSTER_API ProcessPool {
                                                      std::span<const Bytes> payloads,
                                                      const ExecOptions& options = {});
 
-  // The same with values instead of bytes, see codec.hpp.
+  // The same with values instead of bytes, see codec.hpp; cancel() of the future is the task's.
   template <class Result, class... Arguments>
   [[nodiscard]] Future<Result> call(std::string_view name, Arguments&&... arguments) {
     return call_with<Result>(ExecOptions{}, name, std::forward<Arguments>(arguments)...);
@@ -74,8 +74,11 @@ class MUSTER_API ProcessPool {
   template <class Result, class... Arguments>
   [[nodiscard]] Future<Result> call_with(ExecOptions options, std::string_view name,
                                          Arguments&&... arguments) {
-    return exec(name, encode_arguments(std::forward<Arguments>(arguments)...), std::move(options))
-        .then([](const Bytes& bytes) { return decode_result<Result>(bytes); });
+    Future<Bytes> task =
+        exec(name, encode_arguments(std::forward<Arguments>(arguments)...), std::move(options));
+    return detail::continue_with<detail::Cancels::both>(
+        task.release_state(), ExecutorId{0},
+        [](const Bytes& bytes) { return decode_result<Result>(bytes); });
   }
 
   // More or fewer workers. Those that go finish what they have. Fewer than one worker is refused

@@ -391,6 +391,22 @@ TEST(ProcessPool, AQueuedTaskIsCancelledARunningOneIsToldOrKilled) {
   EXPECT_EQ(pool.metrics().retries, 0U);
 }
 
+TEST(ProcessPool, WhatIsCalledWithValuesIsCancelledLikewise) {
+  ProcessPool pool({.workers = 1, .retry = at_once(1)});
+  auto hangs = pool.call_with<Bytes>({.killable = true}, "hang");
+  wait_until([&] { return pool.worker_status(0)->task != 0; });
+  auto waits = pool.call<int>("sum", 1, 2);
+  EXPECT_TRUE(waits.cancel());
+  EXPECT_THROW((void)waits.get(), Cancelled);
+  EXPECT_TRUE(hangs.cancel());
+  EXPECT_THROW((void)hangs.get(), Cancelled);
+  EXPECT_EQ(pool.metrics().dead_lettered, 0U);
+  auto done = pool.call<int>("sum", 1, 2);
+  done.wait();
+  EXPECT_FALSE(done.cancel());
+  EXPECT_EQ(done.get(), 3);
+}
+
 TEST(ProcessPool, ATaskMayBeToldBeforeItIsKilled) {
   ProcessPool pool({.workers = 1, .retry = at_once(3)});
   const ExecOptions told{.killable = true, .told_first = true};
