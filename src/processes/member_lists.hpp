@@ -48,7 +48,7 @@ class MemberLists {
   [[nodiscard]] unsigned ready() const noexcept { return ready_; }               // members
 
  private:
-  static void keep(std::vector<Member*>& list, std::size_t Member::*place, Member& member,
+  static void keep(std::vector<Member*>& list, std::size_t Member::* place, Member& member,
                    bool is_in) {
     if (is_in != (member.*place != Member::kNowhere)) move(list, place, member, is_in);
   }
@@ -56,7 +56,7 @@ class MemberLists {
   // Into the list, or out of it. Not inline: three times this would be most of what a task runs
   // through.
   [[gnu::hot, gnu::noinline]] static void move(std::vector<Member*>& list,
-                                               std::size_t Member::*place, Member& member,
+                                               std::size_t Member::* place, Member& member,
                                                bool is_in) {
     if (is_in) {
       member.*place = list.size();

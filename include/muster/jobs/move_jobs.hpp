@@ -7,7 +7,10 @@
 // how much was processed, when schedules last ran. The first store is not changed.
 //
 // Nobody may run either store meanwhile. Of SQLite that is seen to; of PostgreSQL nodes that live
-// are refused. If it is interrupted, do it again: what is there already is left as it is. Only the
+// are refused. One that is silent is given up, and settles nothing more; but should it ever go on,
+// it comes back as somebody new, and runs what still waits in the first store: end it first.
+//
+// If it is interrupted, do it again: what is there already is left as it is. Only the
 // counts of what was processed are added once more.
 #pragma once
 

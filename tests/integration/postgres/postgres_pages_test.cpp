@@ -9,10 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "job_nodes_testing.hpp"
 #include "jobs/stores/postgresql/cursor.hpp"
 #include "jobs/stores/postgresql/postgres_store.hpp"
-
-#include "job_nodes_testing.hpp"
 
 namespace muster::testing {
 namespace {
@@ -128,9 +127,9 @@ TEST_F(PostgresPages, APollThatIsBrokenOffBeginsAnew) {
   };
   EXPECT_THROW((void)shared(store_).poll({pool_}, break_off), std::runtime_error);
   EXPECT_EQ(poll().size(), kJobs);
-  EXPECT_THROW(store_.load_waiting(
-                   pool_, [](const JobRecord&) { throw std::runtime_error("enough"); }),
-               std::runtime_error);
+  EXPECT_THROW(
+      store_.load_waiting(pool_, [](const JobRecord&) { throw std::runtime_error("enough"); }),
+      std::runtime_error);
   std::size_t count = 0;
   store_.load_waiting(pool_, [&](const JobRecord&) { ++count; });
   EXPECT_EQ(count, kJobs);

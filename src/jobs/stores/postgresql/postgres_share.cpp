@@ -305,7 +305,8 @@ void PostgresStore::leave() noexcept {
   } catch (const std::exception& error) {
     MUSTER_LOG(LogLevel::warning, "others have to wait for this node's lease: " << error.what());
   }
-  node_.store(0, relaxed);  // whoever enqueues from here on does not renew that lease
+  // relaxed: written under the lock only. Who enqueues from here on does not renew that lease.
+  node_.store(0, relaxed);
 }
 
 }  // namespace muster
