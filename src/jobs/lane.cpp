@@ -218,10 +218,10 @@ void Lane::unblock(PartitionHash partition, JobSeq dead,
   forget_if_over(partition);
 }
 
-void Lane::shift_retries(Duration by) {
+void Lane::shift_pauses(Duration by) {
   places_.for_each([&](Place place) {
     WaitingJob& job = nodes_[place].job;
-    if (job.attempts == 0) return;
+    if (job.attempts == 0 && !job.is_put_off) return;
     job.run_at += std::chrono::duration_cast<WallTime::duration>(by);
     if (!job.partition) {
       announce(place);

@@ -76,8 +76,8 @@ class Lane {
   // front, behind others that are replayed and older. If it did not block: that is added.
   void unblock(PartitionHash partition, JobSeq dead, const std::optional<WaitingJob>& replayed);
 
-  // Retries wait so much longer, or shorter: somebody has set the clock.
-  void shift_retries(Duration by);
+  // Retries, and what was put off, wait so much longer, or shorter: somebody has set the clock.
+  void shift_pauses(Duration by);
 
   // A partition that has more than half of all jobs here, if one was seen to when a job was added.
   struct Crowd {

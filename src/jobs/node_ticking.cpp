@@ -168,7 +168,7 @@ void JobNode::follow_clock() {
       const Duration step = offset - std::exchange(pool->clock_offset, offset);
       if (step < kClockStep && step > -kClockStep) continue;
       for (Instance& instance : pool->instances) {
-        instance.lane.shift_retries(step);
+        instance.lane.shift_pauses(step);
         instance.alarm.reset();
       }
     }

@@ -323,14 +323,16 @@ TEST(Lane, KnowsWhetherAnythingCouldBeTakenButForLimits) {
   EXPECT_FALSE(lane.has_due(at(10)));
 }
 
-TEST(Lane, RetriesAreShiftedWithTheClockAndOthersAreNot) {
+TEST(Lane, PausesAreShiftedWithTheClockAndStartTimesAreNot) {
   Lane lane;
   lane.add({.seq = 1, .run_at = at(10), .attempts = 1});
   lane.add({.seq = 2, .partition = 7, .run_at = at(10), .attempts = 1});
   lane.add({.seq = 3, .run_at = at(10)});
-  lane.shift_retries(-8s);
+  lane.add({.seq = 4, .partition = 8, .run_at = at(10), .is_put_off = true});
+  lane.shift_pauses(-8s);
   EXPECT_EQ(seq_of(lane.take(at(2))), 1);
   EXPECT_EQ(seq_of(lane.take(at(2))), 2);
+  EXPECT_EQ(seq_of(lane.take(at(2))), 4);
   EXPECT_FALSE(lane.take(at(9)));
   EXPECT_EQ(seq_of(lane.take(at(10))), 3);
 }
