@@ -37,9 +37,10 @@ void Autoscaling::look() noexcept {
 }
 
 void Autoscaling::decide() {
-  const ScalingDecision decision = scaler_->decide(input());
+  Scaler& scaler = scaler_.value();  // it is called only if there is one
+  const ScalingDecision decision = scaler.decide(input());
   if (decision.change == 0) return;
-  const ScalingOptions& options = scaler_->options();
+  const ScalingOptions& options = scaler.options();
   crew_.resize(
       {.change = decision.change, .least = options.min_workers, .most = options.max_workers},
       decision.reason);

@@ -16,4 +16,10 @@ void command_session(std::string_view input);
 // mends the checksum, "l" all that the header says of the layout.
 void shared_ring(std::string_view input);
 
+// A text that is to be an event of a type with everything in it.
+void job_event(std::string_view input);
+
+// A cron expression, and in the next line a time zone; none: UTC.
+void cron(std::string_view input);
+
 }  // namespace muster::fuzz

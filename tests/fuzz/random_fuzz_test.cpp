@@ -101,5 +101,17 @@ TEST(RandomFuzz, NobodyWhoAttachesToASharedRingLeavesTheMemory) {
   play("shared_ring", shared_ring);
 }
 
+#ifdef MUSTER_FUZZ_JOBS
+
+TEST(RandomFuzz, WhatIsReadAsAnEventIsOne) {
+  play("job_event", job_event);
+}
+
+TEST(RandomFuzz, WhatIsAcceptedAsAScheduleHasRunsThatRise) {
+  play("cron", cron);
+}
+
+#endif
+
 }  // namespace
 }  // namespace muster::fuzz
