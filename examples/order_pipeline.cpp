@@ -227,7 +227,7 @@ class Display {
 };
 
 void run(const Arguments& arguments) {
-  std::cout << "store: " << arguments.store << std::endl;
+  std::cout << "store: " << arguments.store << '\n' << std::flush;
   muster::Jobs jobs = muster::Jobs::open("sqlite:" + arguments.store);
   const Shop shop{.orders = jobs.define<Order>("orders", orders_config()),
                   .shipping = jobs.define<Order>("shipping", {.concurrency = 2, .execute = ship}),
@@ -239,7 +239,8 @@ void run(const Arguments& arguments) {
   Display display(arguments.store);
   std::cout << shop.orders.status().total_processed << " orders done before, "
             << shop.orders.status().total_pending << " wait; "
-            << shop.orders.dead_letters(1000).size() << " dead letters" << std::endl;
+            << shop.orders.dead_letters(1000).size() << " dead letters\n"
+            << std::flush;
   jobs.start();
   const Clock::time_point end = Clock::now() + arguments.time;
   Clock::time_point next_look = Clock::now() + display.pace();
@@ -254,7 +255,8 @@ void run(const Arguments& arguments) {
   const muster::JobPoolStatus orders = shop.orders.status();
   std::cout << orders.total_processed << " orders done, " << orders.total_pending
             << " wait for the next time; " << shop.orders.dead_letters(1000).size()
-            << " dead letters" << std::endl;
+            << " dead letters\n"
+            << std::flush;
 }
 
 }  // namespace

@@ -240,7 +240,8 @@ class MUSTER_API Jobs {
                  encoded(job));
   }
 
-  // Takes up what waits in the store, and runs it. Jobs may be enqueued before.
+  // Takes up what waits in the store, and runs it. Jobs may be enqueued before. Throws
+  // InvalidArgument if it was started or stopped before.
   void start();
 
   // Runs on this thread all that is due, one after the other, and what comes of it. How many

@@ -221,6 +221,7 @@ JobNode::Pool& JobNode::pool_of(PoolNumber number) const {
 std::vector<JobNode::Pool*> JobNode::defined() const {
   const MutexLock lock(defined_);
   std::vector<Pool*> all;
+  all.reserve(pools_.size());
   for (const auto& [name, pool] : pools_) all.push_back(pool);
   return all;
 }

@@ -350,16 +350,18 @@ void JobNode::unblock(Pool& pool, const JobRecord& record, bool is_replayed) {
   WaitingJob job = waiting_job(record);
   job.run_at = wall_now();
   job.attempts = 0;
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): or it would not block
+  const PartitionHash partition = *job.partition;
   const std::uint32_t home = home_of(job, record.turn, pool.concurrency);
   {
     const MutexLock lock(pool.mutex);
     Instance& instance = pool.instances[home];
     // In a shared store a job that is replayed comes with the next poll.
     if (instance.is_held && !is_replayed) {
-      instance.lane.unblock(*job.partition, job.seq, std::nullopt);
+      instance.lane.unblock(partition, job.seq, std::nullopt);
     }
     if (shared_ == nullptr && is_replayed) {
-      instance.lane.unblock(*job.partition, job.seq, for_lane(job));
+      instance.lane.unblock(partition, job.seq, for_lane(job));
     }
   }
   wake(pool, home);

@@ -123,8 +123,9 @@ void JobNode::fill_in(const Pool& pool, std::span<NewJob> jobs, std::span<const 
     EnqueueResult& result = answer.results.emplace_back();
     result.job_id = std::move(jobs[i].id);
     result.created = inserted[i].created;
-    result.instance_index = jobs[i].key ? instance_of(partition_hash(*jobs[i].key), instances)
-                                        : instance_of_turn(inserted[i].turn, instances);
+    const std::optional<std::string>& key = jobs[i].key;
+    result.instance_index = key ? instance_of(partition_hash(*key), instances)
+                                : instance_of_turn(inserted[i].turn, instances);
     result.instance_id = pool.instance_id(result.instance_index);
     result.position = ahead[result.instance_index];
     ahead[result.instance_index] += inserted[i].created ? 1 : 0;
@@ -261,6 +262,7 @@ bool JobNode::enqueue_soon(Pool& pool, std::vector<NewJob>& jobs, std::vector<In
 EnqueueManyResult JobNode::enqueue_with(Pool& pool, pg_conn* connection,
                                         std::vector<EncodedJob> jobs) {
   std::vector<NewJob> made;
+  made.reserve(jobs.size());
   const WallTime now = wall_now();
   for (EncodedJob& job : jobs) made.push_back(new_job(pool, std::move(job), now));
   EnqueueManyResult answer;

@@ -217,6 +217,8 @@ JobNode::Taken JobNode::begin(Pool& pool, Instance& instance, std::uint32_t home
                               const WaitingJob& job, WallTime now) {
   pool.mutex.is_held();
   Instance& from = pool.instances[home];
+  const bool is_careful = from.careful > 0;
+  if (is_careful) --from.careful;
   ++from.owed;
   if (shared_ != nullptr) pool.taken[job.seq] = {home, from.term, job.version};
   instance.running = job.seq;
@@ -236,7 +238,7 @@ JobNode::Taken JobNode::begin(Pool& pool, Instance& instance, std::uint32_t home
           .runner = instance.runner,
           .term = from.term,
           .holder = from.holder,
-          .is_careful = from.careful > 0 && from.careful-- > 0,
+          .is_careful = is_careful,
           .stop = instance.cancelling.get_token(),
           .kill = instance.killing.get_token(),
           .started_at = now};
@@ -250,6 +252,7 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::choose(Pool& pool, 
   Instance& instance = pool.instances[index];
   const Time moment = clock_.now();
   if (pool.bucket) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): there is a bucket
     instance.rests_until = pool.bucket->next(*pool.setup.limits.pool, moment);
   }
   if (instance.rests_until > moment) return {std::nullopt, index};
@@ -265,6 +268,7 @@ std::pair<std::optional<WaitingJob>, std::uint32_t> JobNode::choose(Pool& pool, 
       pool.instances[home].lane.retry(*job);
       continue;
     }
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): there is a bucket
     if (pool.bucket) (void)pool.bucket->take(*pool.setup.limits.pool, moment);
     return {job, home};
   }

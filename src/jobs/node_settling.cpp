@@ -265,7 +265,7 @@ void JobNode::add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> i
                    .run_at = jobs[i].run_at,
                    .priority = jobs[i].priority,
                    .version = inserted[i].version};
-    if (jobs[i].key) job.partition = partition_hash(*jobs[i].key);
+    if (const std::optional<std::string>& key = jobs[i].key) job.partition = partition_hash(*key);
     const MutexLock lock(pool.mutex);
     const std::uint32_t index = home_of(job, jobs[i].turn, pool.concurrency);
     Instance& instance = pool.instances[index];

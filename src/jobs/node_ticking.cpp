@@ -56,7 +56,8 @@ void JobNode::take_up_schedules() {
   for (Schedule& schedule : schedules_) {
     const std::string memo = memo_of(schedule.name);
     if (!store_->recall(memo)) store_->remember(memo, as_number(wall_now()));
-    schedule.last = as_time(store_->recall(memo).value());
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is there now
+    schedule.last = as_time(*store_->recall(memo));
   }
 }
 
@@ -144,14 +145,14 @@ void JobNode::look_at_crowds(Pool& pool) {
     try {
       const std::vector<JobBody> bodies = store_->read(std::vector{crowd.head}, Store::kAnySize);
       if (bodies.empty() || !bodies.front().key) continue;  // it has begun meanwhile
+      // NOLINTNEXTLINE(bugprone-unchecked-optional-access): just looked at
+      const std::string& key = *bodies.front().key;
       notices_.tell([&] {
-        return HotPartition{
-            .instance = pool.instance_id(index), .key = *bodies.front().key, .waiting = crowd.jobs};
+        return HotPartition{.instance = pool.instance_id(index), .key = key, .waiting = crowd.jobs};
       });
-      MUSTER_LOG(LogLevel::warning, "partition \"" << *bodies.front().key << "\" has " << crowd.jobs
-                                                   << " jobs, more than half of "
-                                                   << "those that wait for "
-                                                   << pool.instance_id(index));
+      MUSTER_LOG(LogLevel::warning,
+                 "partition \"" << key << "\" has " << crowd.jobs << " jobs, more than half of "
+                                << "those that wait for " << pool.instance_id(index));
     } catch (const StoreFailure& failure) {
       MUSTER_LOG(LogLevel::error, "cannot name a hot partition: " << failure.what());
     }

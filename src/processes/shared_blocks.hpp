@@ -33,7 +33,7 @@ struct BlockSizes {
   // Words that say how often a worker's block came back, then the blocks: the pool's first.
   [[nodiscard]] std::uint64_t returns_bytes() const noexcept;
   [[nodiscard]] std::uint64_t total_bytes() const noexcept {
-    return returns_bytes() + 2 * count * bytes;
+    return returns_bytes() + std::uint64_t{2} * count * bytes;
   }
 };
 

@@ -99,7 +99,10 @@ std::vector<Future<Bytes>> Supervisor::exec_many(std::string_view name,
 
 // Whether a program can be sent these at all. Throws InvalidArgument. Requires: workers are such.
 void Supervisor::check_command(std::string_view name, std::span<const Bytes> payloads) const {
-  for (const Bytes& payload : payloads) refuse(command_problems(*options_.command, name, payload));
+  for (const Bytes& payload : payloads) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): required
+    refuse(command_problems(*options_.command, name, payload));
+  }
 }
 
 NewTask Supervisor::make_task(std::string_view name, Bytes&& payload, ExecOptions&& options) {
@@ -131,6 +134,7 @@ FoundMethod Supervisor::find_method(const TaskOrder& order) {
       order.options.capability.empty() && order.payload.size() <= options_.max_payload_bytes;
   if (!method || !is_plain) [[unlikely]]
     refuse(problems_of(order, method.has_value()));
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): without one it was refused
   return {.number = *method, .edition = are_known ? abilities_->edition : 0};
 }
 

@@ -198,6 +198,7 @@ void TasksByTime::add_first(std::size_t limit, std::vector<const ProcessTask*>& 
 }
 
 void TasksByTime::erase(ProcessTask& task) {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is here
   const std::pair place(*task.progress.due, task.order.id);
   task.progress.due.reset();
   tasks_.erase(place);

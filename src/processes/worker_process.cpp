@@ -258,7 +258,7 @@ TaskResult WorkerProcess::result_of(ResultStatus status, const Bytes& value) {
 }
 
 TaskResult WorkerProcess::result_in_block(TaskResult result, const Bytes& value) {
-  SharedBlocks& blocks = segment_.blocks();
+  const SharedBlocks& blocks = segment_.blocks();
   if (value.size() > blocks.bytes_each()) {
     return error_result("its result of " + std::to_string(value.size()) +
                         " bytes is more than max_payload_bytes of the pool allows");

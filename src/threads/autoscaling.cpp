@@ -37,7 +37,8 @@ void Autoscaling::look() noexcept {
 }
 
 void Autoscaling::decide() {
-  Scaler& scaler = scaler_.value();  // it is called only if there is one
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): called only if there is one
+  Scaler& scaler = *scaler_;
   const ScalingDecision decision = scaler.decide(input());
   if (decision.change == 0) return;
   const ScalingOptions& options = scaler.options();

@@ -181,7 +181,8 @@ void Crew::enqueue(const TaskOptions& options, Closure&& task, Origin from) {
 }
 
 void Crew::enqueue_affine(const TaskOptions& options, Closure&& task) {
-  const std::uint64_t key_hash = hash_key(options.affinity.value());
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it has a key
+  const std::uint64_t key_hash = hash_key(*options.affinity);
   const std::size_t workers = ensure_all_started();
   const Time now = current_time();
   // If the key says only where it waits at first, a strategy of the user's may know better.

@@ -242,6 +242,7 @@ void Placer::take_turns(std::size_t workers, BuiltIn strategy, Plan& plan) {
 void Placer::update_recent(std::size_t workers, Time now) {
   if (!recent_.is_due(now, workers)) return;
   std::vector<RecentWork::Totals> totals;
+  totals.reserve(workers);
   for (std::size_t i = 0; i < workers; ++i) totals.push_back(totals_of(*crew_.worker(i), now));
   recent_.update(now, totals);
 }

@@ -453,6 +453,12 @@ TEST_P(JobPoolLifeTest, PoolsMayBeDefinedWhileOthersAreUsed) {
   EXPECT_EQ(witness_.seen().size(), static_cast<std::size_t>(kJobs));
 }
 
+TEST_P(JobPoolLifeTest, WhatWasStoppedIsNotStarted) {
+  (void)jobs_->define<Note>("notes", noting());
+  (void)jobs_->stop();
+  EXPECT_THROW(jobs_->start(), InvalidArgument);
+}
+
 TEST_P(JobPoolLifeTest, SeveralMayStopAtOnce) {
   const auto client = jobs_->define<Note>("notes", noting());
   jobs_->start();

@@ -9,6 +9,7 @@ namespace muster {
 std::vector<WholePool> MemoryStore::all_pools() {
   const MutexLock lock(mutex_);
   std::vector<WholePool> pools;
+  pools.reserve(pools_.size());
   for (const auto& [name, record] : pools_) pools.push_back({name, record});
   return pools;
 }

@@ -111,7 +111,8 @@ void BatchQueries::add_quick(const QuickStatement& statement, Parameters paramet
 // Before all that changes something.
 void BatchQueries::go_on() {
   if (!go_on_) return;
-  queries_.push_back(*std::exchange(go_on_, std::nullopt));
+  queries_.push_back(*std::move(go_on_));
+  go_on_.reset();
   takes_.emplace_back();
 }
 
@@ -202,6 +203,7 @@ void BatchQueries::complete(const Places& places) {
   add_quick(kComplete, std::move(parameters), [this, places](const Rows& /*done*/, int /*column*/) {
     for (const std::size_t place : places) batch_.settled[place].is_settled = true;
   });
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the std::function has it
 }
 
 void BatchQueries::complete_carefully(const Places& places) {
@@ -366,7 +368,9 @@ void BatchQueries::make_room(const std::vector<Job>& jobs) {
 // With go_on().
 void BatchQueries::insert_one(const Job& only) {
   const NewJob* const job = only.first;
-  Parameters parameters = std::exchange(go_on_, std::nullopt)->parameters;
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): required
+  Parameters parameters = std::move(go_on_->parameters);
+  go_on_.reset();
   parameters.add(job->pool).add(std::int64_t{job->turn}).add(as_number(job->enqueued_at));
   parameters.add(as_number(job->run_at)).add(std::int64_t{job->priority});
   parameters.add(std::string_view(job->id)).add_or_null(job->key);
@@ -402,6 +406,7 @@ void BatchQueries::insert() {
         *inserted = {.seq = seq++, .created = true, .turn = job->turn, .version = version};
       }
     });
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the std::function has it
     return;
   }
   add(kInsertNew, std::move(columns), [jobs = std::move(jobs)](const Rows& rows) {

@@ -381,6 +381,7 @@ std::vector<Rows> Connection::read_answers(const std::vector<Sent>& sent, Time d
     }
   }
   if (PQresultStatus(next_result(deadline).get()) != PGRES_PIPELINE_SYNC) lose("out of step");
+  // NOLINTNEXTLINE(misc-throw-by-value-catch-by-reference): it is thrown by value
   if (error) throw *error;
   return answers;
 }

@@ -64,6 +64,7 @@ std::vector<std::pair<std::string, std::int64_t>> PostgresStore::all_memos() {
   const MutexLock lock(reading_);
   const Rows rows = reader_.ask("SELECT name, number FROM muster.memo ORDER BY name");
   std::vector<std::pair<std::string, std::int64_t>> memos;
+  memos.reserve(rows.size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
     memos.emplace_back(rows.text(row, 0), rows.integer(row, 1));
   }

@@ -53,6 +53,7 @@ std::vector<SharedStore::CancelWish> PostgresStore::poll(const std::vector<PoolN
   wishes_seen_ = now;
   std::vector<CancelWish> wishes;
   const Rows rows = watcher_.run("SELECT seq, stops FROM muster.request");
+  wishes.reserve(rows.size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
     wishes.push_back({.seq = rows.integer(row, 0), .stops = rows.boolean(row, 1)});
   }
@@ -104,6 +105,7 @@ void PostgresStore::poll_by_pages(const std::vector<PoolNumber>& pools, const Ea
                            Parameters().add(std::string_view(horizon_)).add(pools)});
   for (Rows rows = cursor.next(); rows.size() > 0; rows = cursor.next()) {
     std::vector<Arrival> arrivals;
+    arrivals.reserve(rows.size());
     for (std::size_t row = 0; row < rows.size(); ++row) {
       arrivals.push_back({.job = waiting_in(rows, row), .pool = rows.integer(row, 7)});
     }

@@ -85,6 +85,7 @@ std::vector<std::pair<JobSeq, AttemptError>> PostgresStore::errors_of(
       " ORDER BY seq, attempt",
       Parameters().add(seqs));
   std::vector<std::pair<JobSeq, AttemptError>> errors;
+  errors.reserve(rows.size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
     errors.emplace_back(rows.integer(row, 0),
                         AttemptError{.attempt = static_cast<unsigned>(rows.integer(row, 1)),

@@ -112,7 +112,8 @@ bool Database::is_in_transaction() const noexcept {
 
 WriteAheadLog::WriteAheadLog(const Database& database, int long_pages)
     : connection_(database.handle()), long_pages_(long_pages) {
-  const int code = sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file_);
+  void* const place = static_cast<void*>(&file_);
+  const int code = sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, place);
   if (code != SQLITE_OK) database.fail("open job store", code);
   MUSTER_ASSERT(file_ != nullptr && file_->pMethods != nullptr);
   const auto note = [](void* pages, sqlite3* /*connection*/, const char* /*name*/, int now) {

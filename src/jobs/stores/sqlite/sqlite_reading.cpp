@@ -39,6 +39,7 @@ void SqliteStore::load_waiting(PoolNumber pool, const EachJob& each) {
 
 std::vector<JobBody> SqliteStore::read(std::span<const JobSeq> seqs, std::size_t small) {
   if (!seqs.empty()) need(std::ranges::max(seqs));
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is open
   return bodies_->read(seqs, small);
 }
 

@@ -58,6 +58,7 @@ SqliteStore::~SqliteStore() {
                "jobs stay in the journal until the store is opened again: " << failure.what());
   }
   const MutexLock lock(writing_);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is open
   if (is_spoilt_.load(relaxed)) log_->leave_as_it_is();  // relaxed: nobody else is here
   log_.reset();
   writer_.reset();
@@ -132,9 +133,11 @@ Inserted SqliteStore::insert(const NewJob& job) {
 void SqliteStore::make_room(const NewJob& job) {
   JobSeq replaced = 0;
   {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it replaces others
+    const WallTime before = *job.replaces_before;
     const Reading reading(writer_->find_replaced.bind(1, job.pool)
                               .bind(2, std::string_view(job.id))
-                              .bind(3, as_number(*job.replaces_before))
+                              .bind(3, as_number(before))
                               .bind(4, last_before_));
     if (writer_->find_replaced.step()) replaced = writer_->find_replaced.integer(0);
   }
@@ -211,7 +214,8 @@ void SqliteStore::sync_log() {
     refuse_if_spoilt();
     const std::uint64_t commits = commits_.load(acquire);  // sync(log-commits): as in sync()
     moved.synced = in_database_.load(acquire);             // sync(in-database): as in need()
-    if (!log_->sync()) is_spoilt_.store(true, relaxed);    // relaxed: nothing is read because of it
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is open
+    if (!log_->sync()) is_spoilt_.store(true, relaxed);  // relaxed: nothing is read because of it
     refuse_if_spoilt();
     synced_.store(commits, release);  // sync(log-synced): pairs with the load in sync()
   }
@@ -222,6 +226,7 @@ void SqliteStore::sync_log() {
 
 // That syncs, too. It begins anew with the next commit, if nobody looks at what is in it.
 void SqliteStore::shorten_log() {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is open
   const bool is_long = log_->is_long();
   if (bodies_ && (is_long || is_log_long_)) {
     bodies_->set_looks(is_long ? BodyReader::Looks::short_ones : BodyReader::Looks::long_ones);
@@ -229,6 +234,7 @@ void SqliteStore::shorten_log() {
   is_log_long_ = is_long;
   if (!is_long) return;
   const MutexLock lock(syncing_);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it is open
   if (!log_->copy()) is_spoilt_.store(true, relaxed);  // relaxed: nothing is read because of it
 }
 
