@@ -172,11 +172,15 @@ class JobNode final : private GroupCommit::Listener {
   void lose(Pool& pool, Instance& instance);
   void call_others() noexcept;
 
-  // Running: node_running.cpp
+  // Waking: node_waking.cpp
   void wake(Pool& pool, std::uint32_t index);
   void see_to(Pool& pool, Instance& home, WallTime now);
   std::optional<std::uint32_t> look_for_help(Pool& pool, WallTime now);
   void call(Pool& pool, std::optional<std::uint32_t> helper);
+  static Rest go_to_sleep(Pool& pool, Instance& instance);
+  void set_alarm(Pool& pool, Instance& instance, WallTime next, WallTime now);
+
+  // Running: node_running.cpp
   void run_jobs(Pool& pool, std::uint32_t index);
   bool run(Pool& pool, Taken& taken);
   void run_as_enqueued();
@@ -188,8 +192,6 @@ class JobNode final : private GroupCommit::Listener {
                                                              WallTime now);
   Taken begin(Pool& pool, Instance& instance, std::uint32_t home, const WaitingJob& job,
               WallTime now);
-  static Rest go_to_sleep(Pool& pool, Instance& instance);
-  void set_alarm(Pool& pool, Instance& instance, WallTime next, WallTime now);
   bool get_ready(Pool& pool, Taken& taken);
   bool read_body(Pool& pool, Taken& taken);
   [[nodiscard]] Limit ask_limits(const Pool& pool, const Taken& taken);
@@ -202,7 +204,6 @@ class JobNode final : private GroupCommit::Listener {
   void end_attempt(Pool& pool, Taken& taken, Ended ended);
   static void return_to_lane(Pool& pool, const Taken& taken, const Ended& ended);
   void settle(Pool& pool, const Taken& taken, Ended ended);
-  [[nodiscard]] static RetryOptions retry_of(const Pool& pool);
   void tell_empty(const Pool& pool, std::uint32_t index, std::uint64_t processed) const;
   void tell_dead(Pool& pool, DeadNews news);
   bool tell_untold();

@@ -176,6 +176,14 @@ inline std::uint32_t home_of(const WaitingJob& job, std::uint32_t turn, std::uin
   return job.partition ? instance_of(*job.partition, instances) : instance_of_turn(turn, instances);
 }
 
+inline RetryOptions retry_of(const JobPoolState& pool) {
+  const JobRetry& retry = pool.setup.retry;
+  return {.max_attempts = retry.max_attempts,
+          .delay = retry.delay,
+          .jitter = retry.jitter,
+          .retry_on = retry.retry_on};
+}
+
 // The oldest first, without what is in them.
 template <class Each>
 void each_dead_letter(Store& store, PoolNumber pool, const Each& each) {

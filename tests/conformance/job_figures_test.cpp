@@ -117,16 +117,17 @@ TEST_P(JobFiguresTest, ASnapshotTellsWhatThisProcessDoes) {
   const Time deadline = real_clock().now() + 10s;
   const auto is_busy = [](const PoolSnapshot::Worker& worker) { return worker.active == 1; };
   PoolSnapshot seen = client.snapshot();
-  while (std::ranges::none_of(seen.workers, is_busy) && real_clock().now() < deadline) {
-    seen = client.snapshot();
-  }
+  const auto is_as_expected = [&] {
+    return seen.queue.size == 2 && std::ranges::any_of(seen.workers, is_busy);
+  };
+  while (!is_as_expected() && real_clock().now() < deadline) seen = client.snapshot();
+  ASSERT_TRUE(is_as_expected());
   ASSERT_EQ(seen.workers.size(), 2U);
   const PoolSnapshot::Worker& one = *std::ranges::find_if(seen.workers, is_busy);
   EXPECT_EQ(one.state, WorkerState::busy);
   EXPECT_EQ(one.queued, 2U) << "all have one key";
   EXPECT_EQ(one.completed, 1U);
   EXPECT_EQ(one.failed, 1U);
-  EXPECT_EQ(seen.queue.size, 2U);
   EXPECT_EQ(seen.tasks.failed, 1U);
   EXPECT_EQ(seen.tasks.succeeded, 0U);
   std::this_thread::sleep_for(20ms);
