@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""readme_test.py: the README and a guide show code that is compiled and run; the README opens with
-two commands."""
+"""readme_test.py: the README and the guides show code that is compiled and run; the README opens
+with two commands."""
 import pathlib
 import re
 import textwrap
@@ -26,36 +26,29 @@ class Readme(unittest.TestCase):
             self.assertTrue((ROOT / "include" / header).is_file(), header)
 
 
-class ExportingGuide(unittest.TestCase):
-    GUIDE = (ROOT / "docs/guides/exporting.md").read_text()
-
-    def test_shows_only_code_that_is_compiled_and_run(self):
-        sources = [ROOT / "examples/observability.cpp", ROOT / "tests/integration/otlp/sender.cpp"]
-        compiled = [squeezed(source.read_text()) for source in sources]
-        shown = re.findall(r"```cpp\n(.*?)```", self.GUIDE, re.S)
-        self.assertGreater(len(shown), 5)
-        for code in shown:
-            self.assertTrue(any(squeezed(code) in source for source in compiled), code)
-
-    def test_lists_every_metric(self):
-        golden = (ROOT / "tests/unit/export/golden/pools.prom").read_text()
-        for name in re.findall(r"^# TYPE (\S+)", golden, re.M):
-            self.assertIn(f"`{name}`", self.GUIDE)
-
-
-class StrategiesGuide(unittest.TestCase):
-    def test_shows_only_code_that_is_compiled_and_run(self):
-        compiled = squeezed((ROOT / "examples/choosing_workers.cpp").read_text())
-        guide = (ROOT / "docs/guides/strategies.md").read_text()
-        shown = re.findall(r"```cpp\n(.*?)```", guide, re.S)
-        self.assertGreater(len(shown), 3)
-        for code in shown:
-            self.assertIn(squeezed(code), compiled)
-
-
 def squeezed(code):
-    """Without indentation, which depends on what is around it, and the line breaks it forces."""
-    return " ".join(code.split())
+    """Without what depends on where it stands: blanks, line breaks, the namespace."""
+    return "".join(code.split()).replace("muster::", "")
+
+
+class Guides(unittest.TestCase):
+    def test_show_only_code_that_is_compiled_and_run(self):
+        sources = [path for folder in ("examples", "tests")
+                   for path in (ROOT / folder).rglob("*.[ch]pp")]
+        compiled = [squeezed(source.read_text()) for source in sources]
+        count = 0
+        for guide in (ROOT / "docs").rglob("*.md"):
+            for code in re.findall(r"^ *```cpp\n(.*?)^ *```", guide.read_text(), re.S | re.M):
+                count += 1
+                self.assertTrue(any(squeezed(code) in source for source in compiled),
+                                f"{guide.name} shows what no program has:\n{code}")
+        self.assertGreater(count, 30)
+
+    def test_list_every_metric(self):
+        golden = (ROOT / "tests/unit/export/golden/pools.prom").read_text()
+        guide = (ROOT / "docs/guides/exporting.md").read_text()
+        for name in re.findall(r"^# TYPE (\S+)", golden, re.M):
+            self.assertIn(f"`{name}`", guide)
 
 
 if __name__ == "__main__":

@@ -360,5 +360,13 @@ TEST_F(PredictiveScalingTest, AnOverloadThatPassesDoesNotAdd) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(second(10, 5, i % 9 == 0 ? 0 : 8).change, 0);
 }
 
+TEST(Scaler, AFunctionOfYoursLooksAtThePool) {
+  const ScalingOptions scaling{
+      .policy = ScalingPolicy::custom,
+      .custom = [](const ScalingInput& pool) { return pool.queued > 9 ? 2 : 0; }};
+  EXPECT_EQ(Scaler(scaling).decide({.workers = 1, .queued = 9}).change, 0);
+  EXPECT_EQ(Scaler(scaling).decide({.workers = 1, .queued = 10}).change, 2);
+}
+
 }  // namespace
 }  // namespace muster

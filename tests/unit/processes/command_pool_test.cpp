@@ -32,6 +32,16 @@ ProcessPoolOptions shell_worker(const std::string& answer) {
           .retry = at_once(1)};
 }
 
+TEST(CommandPool, RunsAProgramOfAFolder) {
+  const std::string folder = std::string(SOURCE_FOLDER) + "/examples/commands";
+  ProcessPool pool({.workers = 2,
+                    .program = "python3",
+                    .arguments = {"worker.py"},
+                    .command = CommandOptions{},
+                    .working_directory = folder});
+  EXPECT_EQ(pool.exec("upper", "text").get().text(), "TEXT");
+}
+
 TEST(CommandPool, RunsTheExampleInPython) {
   ProcessPool pool({.workers = 2,
                     .program = "python3",
