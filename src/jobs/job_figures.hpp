@@ -47,6 +47,7 @@ struct JobFigures {
     waits.record(waited);
   }
 
+  std::uint64_t enqueued = 0;   // jobs, but for those of a transaction of the caller's own
   std::uint64_t begun = 0;      // attempts
   std::uint64_t helped = 0;     // of those, by another instance than they waited for
   std::uint64_t completed = 0;  // jobs

@@ -223,6 +223,7 @@ void Lane::shift_pauses(Duration by) {
     WaitingJob& job = nodes_[place].job;
     if (job.attempts == 0 && !job.is_put_off) return;
     job.run_at += std::chrono::duration_cast<WallTime::duration>(by);
+    job.due += std::chrono::duration_cast<WallTime::duration>(by);
     if (!job.partition) {
       announce(place);
     } else if (partitions_.at(*job.partition).head == place) {

@@ -41,6 +41,7 @@ struct WaitingJob {
   JobSeq seq = 0;
   std::optional<PartitionHash> partition = {};
   WallTime run_at{};  // not before that
+  WallTime due{};     // when it might have begun first, had somebody been free and no limit
   std::int16_t priority = 0;
   std::uint16_t attempts = 0;  // that have failed
   bool is_put_off = false;     // until run_at by a limit or the store: it is due

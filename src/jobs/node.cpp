@@ -228,12 +228,12 @@ std::vector<JobNode::Pool*> JobNode::defined() const {
 
 void JobNode::start() {
   const MutexLock defining(defining_);
+  if (stopping_.stop_requested()) {
+    throw InvalidArgument({"start()", "called", "must be called before stop()"});
+  }
   // relaxed: who looks without the lock was set in motion behind this, or is this very thread.
   if (is_started_.exchange(true, relaxed)) {
     throw InvalidArgument({"start()", "called twice", "must be called once"});
-  }
-  if (stopping_.stop_requested()) {
-    throw InvalidArgument({"start()", "called", "must be called before stop()"});
   }
   take_up_schedules();
   unsigned isolated = 0;
@@ -321,7 +321,7 @@ bool JobNode::is_tried_again(Pool& pool, Taken& taken) {
       {.attempts = taken.job.attempts, .now = lane_now(pool), .luck = pool.random.real()});
   if (taken.after.state != JobState::available) return false;
   taken.job.attempts = static_cast<std::uint16_t>(taken.after.attempts);
-  taken.job.run_at = taken.after.run_at;
+  taken.job.run_at = taken.job.due = taken.after.run_at;
   return true;
 }
 
@@ -397,6 +397,9 @@ std::size_t JobNode::stop(Time deadline) {
 
 // Requires: no job runs, and none will.
 void JobNode::end(Time deadline) {
+  {
+    const MutexLock nobody_starts_now(defining_);
+  }  // nor later: it is being stopped
   const MutexLock one_at_a_time(ending_);
   if (is_ended_) return;
   if (keepers_ != nullptr) (void)keepers_->stop();

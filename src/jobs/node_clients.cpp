@@ -338,7 +338,7 @@ bool JobNode::judge_dead(Pool& pool, std::string_view id, JobState to) {
     return true;
   }
   WaitingJob job = waiting_job(*found);
-  job.run_at = now;
+  job.run_at = job.due = now;
   job.attempts = 0;
   put_back(pool, home_of(job, found->turn, pool.concurrency), job);
   return true;
@@ -348,7 +348,7 @@ bool JobNode::judge_dead(Pool& pool, std::string_view id, JobState to) {
 // when that finds the job, or looks for dead letters again.
 void JobNode::unblock(Pool& pool, const JobRecord& record, bool is_replayed) {
   WaitingJob job = waiting_job(record);
-  job.run_at = wall_now();
+  job.run_at = job.due = wall_now();
   job.attempts = 0;
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): or it would not block
   const PartitionHash partition = *job.partition;

@@ -70,8 +70,10 @@ PoolSnapshot JobNode::snapshot(const Pool& pool) const {
   PoolSnapshot all;
   const Time now = clock_.now();
   const MutexLock lock(pool.mutex);
+  std::uint64_t retries = 0;
   for (const Instance& instance : pool.instances) {
     const bool is_busy = instance.running != 0;
+    retries += instance.figures.retries;
     all.queue.size += instance.is_held ? instance.lane.size() : 0;
     if (!instance.is_held && !is_busy) continue;
     const InstanceFigures& figures = instance.figures;
@@ -87,7 +89,7 @@ PoolSnapshot JobNode::snapshot(const Pool& pool) const {
                                                   : figures.busy.utilisation(now)});
   }
   const JobFigures& figures = pool.figures;
-  all.queue.enqueued = figures.begun + all.queue.size;
+  all.queue.enqueued = figures.enqueued + retries;
   all.queue.dequeued = figures.begun;
   all.queue.stolen = figures.helped;
   all.scaling.current = static_cast<unsigned>(all.workers.size());

@@ -165,6 +165,7 @@ inline void keep_body(JobInstance& instance, JobBody body) {
 inline WaitingJob waiting_job(const JobRecord& record) {
   WaitingJob job{.seq = record.seq,
                  .run_at = record.at,
+                 .due = record.at,
                  .priority = record.priority,
                  .attempts = static_cast<std::uint16_t>(record.attempts),
                  .version = record.version};

@@ -63,8 +63,7 @@ bool JobNode::run(Pool& pool, Taken& taken) {
   if (!get_ready(pool, taken)) return false;
   {
     const MutexLock lock(pool.mutex);
-    // What was due when it came has no time of its own.
-    const WallTime due = std::max(taken.job.run_at, taken.body.enqueued_at);
+    const WallTime due = std::max(taken.job.due, taken.body.enqueued_at);
     pool.figures.note_begun(taken.started_at - due, taken.home != taken.index);
   }
   Ended ended = execute(pool, taken);

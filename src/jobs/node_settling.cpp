@@ -65,7 +65,7 @@ void JobNode::return_to_lane(Pool& pool, const Taken& taken, const Ended& ended)
     --home.owed;
   } else {
     again.attempts = static_cast<std::uint16_t>(taken.after.attempts);
-    again.run_at = taken.after.run_at;
+    again.run_at = again.due = taken.after.run_at;
     ++pool.instances[taken.index].figures.retries;
   }
   home.lane.retry(again);
@@ -263,10 +263,12 @@ void JobNode::add_jobs(std::span<const NewJob> jobs, std::span<const Inserted> i
     Pool& pool = pool_of(jobs[i].pool);
     WaitingJob job{.seq = inserted[i].seq,
                    .run_at = jobs[i].run_at,
+                   .due = jobs[i].run_at,
                    .priority = jobs[i].priority,
                    .version = inserted[i].version};
     if (const std::optional<std::string>& key = jobs[i].key) job.partition = partition_hash(*key);
     const MutexLock lock(pool.mutex);
+    ++pool.figures.enqueued;
     const std::uint32_t index = home_of(job, jobs[i].turn, pool.concurrency);
     Instance& instance = pool.instances[index];
     if (shared_ != nullptr) {

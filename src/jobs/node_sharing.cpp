@@ -46,7 +46,7 @@ void JobNode::watch() {
       const Time now = real_clock().now();
       if (now >= next_beat || beats_soon_.exchange(false, relaxed)) {  // relaxed: a hint
         next_beat = now + shared_->beat_every();
-        if (!beat()) next_beat = now + kLongestPause;
+        if (!beat()) next_beat = std::min(next_beat, now + kLongestPause);
       }
       const Time before = real_clock().now();
       take_arrivals();
@@ -83,7 +83,7 @@ SharedStore::Report JobNode::report() const {
     for (const Instance& instance : pool->instances) {
       const InstancePlace place{pool->number, instance.index};
       if (instance.is_leaving && instance.owed == 0) {
-        report.released.push_back(place);
+        report.released.push_back({place, instance.careful > 0});
         continue;
       }
       if (!instance.is_held) continue;
@@ -101,12 +101,15 @@ SharedStore::Report JobNode::report() const {
 // False: it is to be done again soon, since a pool has to wait for the store, or for others that
 // are at an instance that nobody has. Other pools need not wait for that.
 bool JobNode::beat() {
-  const SharedStore::Report said = report();
-  for (const InstancePlace& place : said.released) {
-    Pool& pool = pool_of(place.pool);
+  SharedStore::Report said = report();
+  std::erase_if(said.released, [this](const SharedStore::Released& each) {
+    Pool& pool = pool_of(each.place.pool);
     const MutexLock lock(pool.mutex);
-    lose(pool, pool.instances[place.index]);
-  }
+    Instance& instance = pool.instances[each.place.index];
+    const bool is_busy_again = instance.owed > 0;  // somebody cancels a job there
+    if (!is_busy_again) lose(pool, instance);
+    return is_busy_again;
+  });
   std::map<PoolNumber, std::uint64_t> pauses;
   for (const auto& [name, pool] : pools_) {
     const MutexLock lock(pool->mutex);
@@ -192,10 +195,10 @@ void JobNode::take_over(Pool& pool, const SharedStore::Standing& standing, std::
       }
       if (instance.is_held) continue;
       instance.holder = standing.node;
+      instance.careful = each.is_suspect ? kCarefulJobs : 0;
       if (instance.is_leaving) continue;  // others are to have it: it need not be loaded for that
       gained.insert(each.place.index);
       instance.processed = each.processed;
-      instance.careful = each.is_suspect ? kCarefulJobs : 0;
       ++instance.term;
     }
     for (Instance& instance : pool.instances) {

@@ -12,10 +12,12 @@ namespace muster {
 void JobNode::wake(Pool& pool, std::uint32_t index) {
   if (stopping_.stop_requested()) return;
   std::optional<std::uint32_t> called;
+  bool is_free = false;
   {
     const MutexLock lock(pool.mutex);
     if (!pool.is_started || workers_ == nullptr) return;  // not yet, or run by hand
     Instance& instance = pool.instances[index];
+    is_free = instance.is_held && instance.is_leaving && instance.owed == 0;
     if (!instance.is_awake && pool.may_start(instance)) {
       pool.set_awake(instance, true);
       called = index;
@@ -25,6 +27,7 @@ void JobNode::wake(Pool& pool, std::uint32_t index) {
       called = look_for_help(pool, now);
     }
   }
+  if (is_free) call_others();
   call(pool, called);
 }
 

@@ -37,11 +37,16 @@ class SharedStore {
     PoolNumber number = 0;
     std::uint32_t concurrency = 0;  // others may run it only with the same
   };
+  // Held so far, and nothing of its jobs is under way.
+  struct Released {
+    InstancePlace place = {};
+    bool is_suspect = false;  // as it was, and not all that is suspect was run
+  };
   struct Report {
-    std::vector<RunPool> pools = {};           // that we run; of their instances we want our share
-    bool is_stopping = false;                  // takes no more
-    std::vector<InstancePlace> released = {};  // held, and nothing of theirs is under way
-    std::vector<Figures> figures = {};         // of what we hold, for those who ask another node
+    std::vector<RunPool> pools = {};  // that we run; of their instances we want our share
+    bool is_stopping = false;         // takes no more
+    std::vector<Released> released = {};
+    std::vector<Figures> figures = {};  // of what we hold, for those who ask another node
   };
   struct Held {
     InstancePlace place = {};

@@ -34,7 +34,7 @@ TEST_F(JobNodesTest, AnotherNodePausesAndResumesAll) {
 TEST_F(JobNodesTest, AnotherNodePausesAndResumesOne) {
   const Node& runs = started(2);
   const Node& other = node(2);
-  ASSERT_TRUE(are_shares("2")) << shares();
+  ASSERT_TRUE(eventually([&] { return runs.client.snapshot().workers.size() == 2; }));
   other.client.pause(0);
   ASSERT_TRUE(
       eventually([&] { return runs.client.instance_status(0).state == InstanceState::paused; }));

@@ -83,6 +83,24 @@ TEST_F(JobSessionsTest, AnInstanceThatIsLockedIsTakenWhenItIsNot) {
   EXPECT_TRUE(are_shares("2", kLong)) << shares();
 }
 
+// It looks again sooner than its beats come, not later.
+TEST_F(JobSessionsTest, WhoWaitsForALockedInstanceStaysAlive) {
+  Node& short_of_one = node(2, {.lease = 400ms});
+  const Stranger stranger(url_);
+  EXPECT_EQ(stranger.ask("BEGIN; SELECT number FROM muster.instance WHERE number = 0 FOR UPDATE"),
+            "0");
+  short_of_one.jobs.start();
+  ASSERT_TRUE(are_shares("1", kLong)) << shares();
+  const std::string number = ask("SELECT max(number) FROM muster.node");
+  const std::string late =
+      "SELECT count(*) FROM muster.node WHERE beat < clock_timestamp() - interval '700 ms'";
+  const Time end = real_clock().now() + 2s;
+  int lates = 0;
+  while (real_clock().now() < end) lates += ask(late) == "0" ? 0 : 1;
+  EXPECT_EQ(lates, 0);
+  EXPECT_EQ(ask("SELECT max(number) FROM muster.node"), number) << "it was given up meanwhile";
+}
+
 // The schedule's time is noted behind its job: that waits for a stranger's lock.
 TEST_F(JobSessionsTest, AJobTimesOutAlsoWhileAScheduleWaitsForTheStore) {
   const auto start = [this]() -> Node& {

@@ -108,7 +108,9 @@ TEST(ProcessPool, ManyTasksInFlightAllComeBack) {
 TEST(ProcessPool, ManyAtOnceAnswerInTheirOrder) {
   ProcessPool pool({.workers = 2});
   std::vector<Bytes> payloads;
-  for (int i = 0; i < 200; ++i) payloads.emplace_back(std::string(i * 10, 'x') + std::to_string(i));
+  for (std::size_t i = 0; i < 200; ++i) {
+    payloads.emplace_back(std::string(i * 10, 'x') + std::to_string(i));
+  }
   std::vector<Future<Bytes>> futures = pool.exec_many("echo", payloads);
   ASSERT_EQ(futures.size(), payloads.size());
   for (std::size_t i = 0; i < futures.size(); ++i) EXPECT_EQ(futures[i].get(), payloads[i]);

@@ -207,11 +207,15 @@ SharedStore::Standing PostgresStore::standing_as(NodeNumber node, const Report& 
 
 // What we let go of, and how what we hold is.
 void PostgresStore::tell(const Report& report, NodeNumber node, bool has_come) {
-  for (const InstancePlace& place : report.released) {
+  for (const auto& [place, is_suspect] : report.released) {
     (void)watcher_.run(
-        "UPDATE muster.instance SET node = NULL, suspect = false, current_job = NULL,"
+        "UPDATE muster.instance SET node = NULL, suspect = $4::boolean, current_job = NULL,"
         " started_at = NULL, pending = 0 WHERE node = $1 AND pool = $2 AND number = $3",
-        Parameters().add(node).add(place.pool).add(std::int64_t{place.index}));
+        Parameters()
+            .add(node)
+            .add(place.pool)
+            .add(std::int64_t{place.index})
+            .add(std::string_view(is_suspect ? "t" : "f")));
   }
   if (!report.released.empty() || has_come) {
     (void)watcher_.run("SELECT pg_notify('muster', $1)",
