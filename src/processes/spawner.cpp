@@ -93,7 +93,7 @@ ProcessHandle start(const SpawnerOptions& options, int socket) {
 
 // False if the time has passed first.
 bool await_readable(int descriptor, Duration timeout) {
-  const Time deadline = real_clock().now() + timeout;
+  const Time deadline = later(real_clock().now(), timeout);
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - real_clock().now());
     pollfd wait{.fd = descriptor, .events = POLLIN, .revents = 0};
