@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 
 void print(const muster::ScalingChange& change) {
   std::cout << (change.added != 0 ? '+' : '-') << change.added + change.removed << " workers, now "
-            << change.total << ": " << change.reason << std::endl;
+            << change.total << ": " << change.reason << '\n'
+            << std::flush;
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ std::vector<Scenario> ways() {
       scenario({.name = "two supervisors",
                 .before =
                     [](Ledger& l) {
-                      for (const std::uint64_t id : {1, 2}) l.submit(0, id), l.work_once(1);
+                      for (const std::uint64_t id : {1U, 2U}) l.submit(0, id), l.work_once(1);
                     },
                 .threads = {kSettles, [](Ledger& l) { l.settle_once(1); }, submits(0, 3)}}),
   };
@@ -223,12 +223,12 @@ std::vector<Scenario> sweeping() {
                                                  {"free", SlotState::free}};
   for (const auto& [name, state] : left) {
     list.push_back(scenario({.name = "sweep of a slot left " + name,
-                             .before = [state = state](Ledger& l) { leave(l, state); },
+                             .before = [left_as = state](Ledger& l) { leave(l, left_as); },
                              .threads = {sweeps, submits(0, 1), works},
                              .limits = {.preemptions = 2, .stale_reads = 1}}));
     list.push_back(scenario({.name = "two sweeps of a slot left " + name,
                              .sizes = {.slots = 1},
-                             .before = [state = state](Ledger& l) { leave(l, state); },
+                             .before = [left_as = state](Ledger& l) { leave(l, left_as); },
                              .threads = {sweeps, sweeps}}));
   }
   list.push_back(scenario({.name = "sweep beside who is called off",
