@@ -130,7 +130,6 @@ TEST_P(JobFiguresTest, ASnapshotTellsWhatThisProcessDoes) {
   EXPECT_EQ(one.failed, 1U);
   EXPECT_EQ(seen.tasks.failed, 1U);
   EXPECT_EQ(seen.tasks.succeeded, 0U);
-  std::this_thread::sleep_for(20ms);
   door.open();
   ASSERT_EQ(client.drain(10s), DrainOutcome::drained);
   seen = client.snapshot();
@@ -139,8 +138,7 @@ TEST_P(JobFiguresTest, ASnapshotTellsWhatThisProcessDoes) {
   EXPECT_EQ(seen.queue.enqueued, 5U) << "a retry counts";
   EXPECT_EQ(seen.queue.dequeued, 5U);
   EXPECT_EQ(seen.latency.run.count(), 5U);
-  EXPECT_GE(seen.latency.run.sum(), 20ms);
-  EXPECT_GE(seen.latency.queue_wait.sum(), 40ms) << "two waited for the first";
+  EXPECT_EQ(seen.latency.queue_wait.count(), 5U);
   EXPECT_GT(seen.throughput.tasks_per_second, 0);
   EXPECT_EQ(seen.scaling.current, 2U);
 }

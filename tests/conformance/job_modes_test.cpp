@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -134,6 +135,45 @@ TEST_F(JobModesTest, WhoEnqueuesMayRunIt) {
   EXPECT_EQ(witness_.seen(), (Words{"a"}));
   clock_.advance(1s);
   EXPECT_EQ(jobs.run_due(), 1U);
+}
+
+// A histogram is at most 0.8 % off.
+TEST_F(JobModesTest, WaitsAreCountedFromWhenAJobWasDueAndRunsAsLongAsTheyTake) {
+  Jobs jobs = open(JobsMode::by_hand);
+  Config config = naming();
+  config.concurrency = 1;
+  config.limits.key = per_second(1);
+  config.execute = [this](JobContext&, const Note& note) {
+    clock_.advance(20ms);
+    if (note.customer == "bad") throw std::runtime_error("bad");
+  };
+  const auto client = jobs.define<Note>("notes", config);
+  jobs.start();
+  std::chrono::duration<double> before{};
+  const auto seconds_waited = [&] {
+    (void)jobs.run_due();
+    const std::chrono::duration<double> all = client.snapshot().latency.queue_wait.sum();
+    return (all - std::exchange(before, all)).count();
+  };
+  client.enqueue({.id = "a", .event = {}, .partition_key = "k"});
+  client.enqueue({.id = "b", .event = {}, .partition_key = "k"});
+  EXPECT_EQ(seconds_waited(), 0) << "one at once, the other not yet";
+  clock_.advance(3s);
+  EXPECT_NEAR(seconds_waited(), 3.02, 0.03) << "also while the limit put it off";
+  client.enqueue({.id = "later", .event = {}, .delay = 1h});
+  clock_.advance(1h + 5min);
+  EXPECT_NEAR(seconds_waited(), 300, 3) << "not the hour before";
+  client.enqueue({.id = "bad", .event = {"bad", 0}});
+  EXPECT_EQ(seconds_waited(), 0);
+  clock_.advance(15s);
+  EXPECT_NEAR(seconds_waited(), 5, 0.1) << "behind the delay of 10 s";
+  clock_.advance(1h);
+  EXPECT_TRUE(client.replay("bad"));
+  clock_.advance(2s);
+  EXPECT_NEAR(seconds_waited(), 2, 0.1) << "since it was replayed";
+  const HistogramSnapshot runs = client.snapshot().latency.run;
+  EXPECT_EQ(runs.count(), 6U);
+  EXPECT_NEAR(std::chrono::duration<double>(runs.sum()).count(), 0.12, 0.002);
 }
 
 TEST_F(JobModesTest, OnlyTheModesForTestsRunByHand) {
