@@ -40,19 +40,23 @@ struct InstanceFigures {
 struct JobFigures {
   explicit JobFigures(Time start) : rates(kRecently, start) {}
 
-  // Wall time: it may be below 0 if the clock was set back.
-  void note_begun(Duration waited, bool is_helped) noexcept {
-    ++begun;
-    if (is_helped) ++helped;
-    waits.record(waited);
+  struct Attempt {
+    Duration waited{};  // by the wall: below 0 if the clock was set back
+    Duration ran{};
+    bool is_helped = false;
+  };
+  void note_attempt(const Attempt& attempt) noexcept {
+    ++ended;
+    if (attempt.is_helped) ++helped;
+    waits.record(attempt.waited);
+    runs.record(attempt.ran);
   }
 
   std::uint64_t enqueued = 0;   // jobs, but for those of a transaction of the caller's own
-  std::uint64_t begun = 0;      // attempts
+  std::uint64_t ended = 0;      // attempts
   std::uint64_t helped = 0;     // of those, by another instance than they waited for
   std::uint64_t completed = 0;  // jobs
-  std::uint64_t dead = 0;
-  Histogram waits;  // from when an attempt was due until it began
+  Histogram waits;              // from when an attempt was due until it began
   Histogram runs;
   mutable Rates rates;
 };

@@ -71,9 +71,13 @@ PoolSnapshot JobNode::snapshot(const Pool& pool) const {
   const Time now = clock_.now();
   const MutexLock lock(pool.mutex);
   std::uint64_t retries = 0;
+  std::uint64_t dead = 0;
+  std::uint64_t running = 0;
   for (const Instance& instance : pool.instances) {
     const bool is_busy = instance.running != 0;
     retries += instance.figures.retries;
+    dead += instance.figures.dead;
+    running += is_busy ? 1 : 0;
     all.queue.size += instance.is_held ? instance.lane.size() : 0;
     if (!instance.is_held && !is_busy) continue;
     const InstanceFigures& figures = instance.figures;
@@ -90,12 +94,12 @@ PoolSnapshot JobNode::snapshot(const Pool& pool) const {
   }
   const JobFigures& figures = pool.figures;
   all.queue.enqueued = figures.enqueued + retries;
-  all.queue.dequeued = figures.begun;
+  all.queue.dequeued = figures.ended + running;
   all.queue.stolen = figures.helped;
   all.scaling.current = static_cast<unsigned>(all.workers.size());
   all.latency = {.queue_wait = figures.waits.snapshot(), .run = figures.runs.snapshot()};
-  figures.rates.fill(all, figures.completed + figures.dead, now);
-  all.tasks = {.succeeded = figures.completed, .failed = figures.dead};
+  figures.rates.fill(all, figures.completed + dead, now);
+  all.tasks = {.succeeded = figures.completed, .failed = dead};
   return all;
 }
 

@@ -61,11 +61,6 @@ void JobNode::run_jobs(Pool& pool, std::uint32_t index) {
 // False: it has to wait.
 bool JobNode::run(Pool& pool, Taken& taken) {
   if (!get_ready(pool, taken)) return false;
-  {
-    const MutexLock lock(pool.mutex);
-    const WallTime due = std::max(taken.job.due, taken.body.enqueued_at);
-    pool.figures.note_begun(taken.started_at - due, taken.home != taken.index);
-  }
   Ended ended = execute(pool, taken);
   store_->note_running(taken.runner, 0);
   end_attempt(pool, taken, std::move(ended));

@@ -38,8 +38,11 @@ void JobNode::end_attempt(Pool& pool, Taken& taken, Ended ended) {
     instance.running = 0;
     instance.running_id.clear();
     const Time now = clock_.now();
+    const WallTime due = std::max(taken.job.due, taken.body.enqueued_at);
     instance.figures.note_attempt(instance.begun, now);
-    pool.figures.runs.record(now - instance.begun);
+    pool.figures.note_attempt({.waited = taken.started_at - due,
+                               .ran = now - instance.begun,
+                               .is_helped = taken.home != taken.index});
     is_settled_here = pool.instances[taken.home].term == taken.term && !ended.is_handed_back;
     return_to_lane(pool, taken, ended);
     if (is_settled_here) ++instance.unsettled;
@@ -203,7 +206,6 @@ void JobNode::note_settled(Pool& pool, const Settlement& settlement, bool is_set
   }
   if (is_settled && settlement.state == JobState::completed) ++pool.figures.completed;
   if (is_settled && settlement.state == JobState::dead) {
-    ++pool.figures.dead;
     ++instance.figures.dead;
     notices_.tell([&] {
       return DeadLettered{.name = pool.name,
